@@ -1,0 +1,39 @@
+# The only door: every recipe works on a fresh machine.
+PYTHON ?= python3
+BIN := .venv/bin
+export OMP_NUM_THREADS ?= 2
+export PYTHONDONTWRITEBYTECODE = 1
+
+.PHONY: demo test check full golden docs bench clean
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev]"
+	touch $@
+
+demo: .venv/ready
+	$(BIN)/python examples/demo.py
+
+test: .venv/ready check
+	$(BIN)/python -m pytest -q
+
+check: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/python -m pytest -q tests/test_architecture.py
+
+full: .venv/ready
+	$(BIN)/python -m pytest -q -m "not gpu"
+
+golden: .venv/ready
+	$(BIN)/python -m tests.golden
+
+docs: .venv/ready
+	$(BIN)/python -m docs.generate
+
+bench: .venv/ready
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build dist *.egg-info

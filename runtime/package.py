@@ -1,0 +1,54 @@
+"""What an emitted package tells the runtime about itself. Knows no device and no training loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorSpec:
+    """One input, output or target: a string in `shape` is a free size, `high` the exclusive bound of an integer tensor."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    dtype: str = "float32"
+    high: int | None = None
+    batch_axis: int | None = 0
+
+    def sizes(self, free: dict[str, int], batch: int) -> tuple[int, ...]:
+        """The concrete shape for `batch` samples; a free size that `free` lacks raises `KeyError`."""
+        concrete = [free[s] if isinstance(s, str) and i != self.batch_axis else s for i, s in enumerate(self.shape)]
+        return tuple(batch if i == self.batch_axis else int(s) for i, s in enumerate(concrete))
+
+    def draw(self, free: dict[str, int], batch: int, generator: torch.Generator) -> Tensor:
+        """A synthetic CPU tensor: standard normal, or uniform integers below `high` (2 for booleans)."""
+        shape, dtype = self.sizes(free, batch), getattr(torch, self.dtype)
+        if dtype.is_floating_point:
+            return torch.randn(shape, generator=generator).to(dtype)
+        return torch.randint(0, 2 if dtype == torch.bool else (self.high or 2), shape, generator=generator).to(dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """Everything `python -m NAME` needs; `directory` is the folder of the package's own code."""
+
+    name: str
+    directory: Path
+    load_model: Callable[..., nn.Module]
+    compute_loss: Callable[[nn.Module, tuple[Tensor, ...], tuple[Tensor, ...]], Tensor]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    targets: tuple[TensorSpec, ...]
+    sizes: dict[str, int] = field(default_factory=dict)
+    dataset: Callable[[dict[str, Any]], Any] | None = None
+
+    @property
+    def root(self) -> Path:
+        """The folder that holds `checks/`, `local/` and `report/`."""
+        return self.directory.parent
