@@ -1,0 +1,155 @@
+"""The common graph: values, nodes, and the graph that holds them. Knows no file format and no tensor library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from migrate.errors import Diagnostic
+from migrate.graph.ops import Op
+from migrate.graph.sizes import Dim, Size, SizeOf
+from migrate.graph.weights import Weight
+
+Shape = tuple[Size, ...]
+Arg = Any
+"""What a node's argument may be: a Value, a Size, a number, a string, None, a slice, or a tuple of these."""
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """A tensor of the graph. `static` is its content where that is known: an object array of numbers and sizes."""
+
+    name: str
+    dtype: str
+    shape: Shape
+    node: Node | None = None
+    weight: Weight | None = None
+    static: np.ndarray[Any, np.dtype[Any]] | None = None
+    samples: list[Any] = field(default_factory=list, repr=False)
+
+    @property
+    def rank(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the elements are floating-point numbers."""
+        return "float" in self.dtype
+
+    def __repr__(self) -> str:
+        return f"%{self.name}: {self.dtype}{list(self.shape)}"
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """One call of an op. `scope` is its place in the module tree, `origin` the names of the source nodes it came from."""
+
+    op: Op
+    args: tuple[Arg, ...]
+    kwargs: dict[str, Arg]
+    outputs: tuple[Value, ...] = ()
+    scope: tuple[str, ...] = ()
+    origin: tuple[str, ...] = ()
+
+    @property
+    def output(self) -> Value:
+        """The only output."""
+        (value,) = self.outputs
+        return value
+
+    @property
+    def inputs(self) -> list[Value]:
+        """Every value among the arguments, in order, sizes included (a size uses the value whose axis it is)."""
+        return list(values_in((self.args, self.kwargs)))
+
+
+@dataclass(eq=False, slots=True)
+class Graph:
+    """Inputs, nodes in execution order, outputs; `notes` are the diagnostics gathered while it was built."""
+
+    name: str = "model"
+    inputs: list[Value] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+    notes: list[Diagnostic] = field(default_factory=list)
+    batch: Dim | None = None
+    batch_axes: dict[str, int] = field(default_factory=dict)
+
+    def users(self) -> dict[Value, list[Node]]:
+        """For each value the nodes that use it, in order (a node once, sizes not counted)."""
+        users: dict[Value, list[Node]] = {}
+        for node in self.nodes:
+            for value in dict.fromkeys(tensors_in((node.args, node.kwargs))):
+                users.setdefault(value, []).append(node)
+        return users
+
+    def weights(self) -> list[Value]:
+        """Every distinct weight value that a node or an output uses, in order of first use."""
+        used = (v for node in self.nodes for v in tensors_in((node.args, node.kwargs)))
+        return list(dict.fromkeys(v for v in (*used, *self.outputs) if v.weight is not None))
+
+
+def tensors_in(arg: Arg) -> Iterator[Value]:
+    """The values that an argument holds as tensors."""
+    if isinstance(arg, Value):
+        yield arg
+    elif isinstance(arg, tuple | list):
+        for item in arg:  # pyright: ignore[reportUnknownVariableType]
+            yield from tensors_in(item)
+    elif isinstance(arg, dict):
+        for item in arg.values():  # pyright: ignore[reportUnknownVariableType]
+            yield from tensors_in(item)
+
+
+def sizes_in(arg: Arg) -> Iterator[Dim]:
+    """The run-time sizes that an argument holds."""
+    if isinstance(arg, Dim):
+        yield arg
+    elif isinstance(arg, tuple | list):
+        for item in arg:  # pyright: ignore[reportUnknownVariableType]
+            yield from sizes_in(item)
+    elif isinstance(arg, dict):
+        for item in arg.values():  # pyright: ignore[reportUnknownVariableType]
+            yield from sizes_in(item)
+    elif isinstance(arg, slice):
+        yield from sizes_in((arg.start, arg.stop, arg.step))
+
+
+def size_leaves(size: Any) -> Iterator[SizeOf]:
+    """The axes of values from which a size is computed."""
+    if isinstance(size, Dim):
+        if isinstance(size.expr, SizeOf):
+            yield size.expr
+        else:
+            for arg in size.expr.args:
+                yield from size_leaves(arg)
+
+
+def values_in(arg: Arg) -> Iterator[Value]:
+    """Tensors, and the values whose sizes are used."""
+    yield from tensors_in(arg)
+    for size in sizes_in(arg):
+        for leaf in size_leaves(size):
+            yield leaf.value
+
+
+def map_arg(arg: Arg, change: Callable[[Any], Any]) -> Arg:
+    """Rebuild an argument with `change` applied to each leaf."""
+    if isinstance(arg, tuple | list):
+        return tuple(map_arg(item, change) for item in arg)  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(arg, dict):
+        return {key: map_arg(item, change) for key, item in arg.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(arg, slice):
+        return slice(change(arg.start), change(arg.stop), change(arg.step))
+    return change(arg)
+
+
+def replace_value(nodes: Iterable[Node], old: Value, new: Value) -> None:
+    """Use `new` wherever the nodes use `old` as a tensor."""
+    for node in nodes:
+        node.args = map_arg(node.args, lambda a: new if a is old else a)
+        node.kwargs = map_arg(node.kwargs, lambda a: new if a is old else a)

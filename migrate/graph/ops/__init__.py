@@ -1,0 +1,92 @@
+"""Op declarations: an op is a name and the public callable that is its meaning; its file is its family.
+
+The callable is named, not imported, so that reading the declarations loads no tensor library. From it come the reference
+execution, the inference of shapes and dtypes, and the printed call.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+__all__ = ["Op", "all_ops", "declare", "get_op"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Op:
+    """A declaration.
+
+    `target` is the dotted name of the callable; `fold` computes it on object arrays of numbers and sizes; `scalars` says that
+    constants of rank 0 are passed as Python numbers; `random` ops are never merged or folded.
+    """
+
+    name: str
+    family: str
+    target: str
+    fold: Callable[..., Any] | None = None
+    scalars: bool = False
+    random: bool = False
+
+    def callable(self) -> Callable[..., Any]:
+        """The meaning, imported on first use."""
+        return _import(self.target)
+
+    def __repr__(self) -> str:
+        return f"Op({self.name})"
+
+
+_OPS: dict[str, tuple[Op, str]] = {}
+
+
+def declare(
+    name: str, target: str, *, fold: Callable[..., Any] | None = None, scalars: bool = False, random: bool = False
+) -> Op:
+    """Register an op; its family is the file that declares it.
+
+    Raises:
+        ValueError: the name is taken; both places are shown.
+    """
+    frame = inspect.stack()[1]
+    place = f"{frame.filename}:{frame.lineno}"
+    if name in _OPS:
+        raise ValueError(f"op {name!r} is declared twice: {_OPS[name][1]} and {place}")
+    family = frame.filename.rsplit("/", 1)[-1].removesuffix(".py")
+    op = Op(name=name, family=family, target=target, fold=fold, scalars=scalars, random=random)
+    _OPS[name] = (op, place)
+    return op
+
+
+@cache
+def _import(target: str) -> Callable[..., Any]:
+    module, _, path = target.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    return found
+
+
+@cache
+def _discover() -> None:
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+
+
+def get_op(name: str) -> Op:
+    """The declaration of that name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    _discover()
+    return _OPS[name][0]
+
+
+def all_ops() -> list[Op]:
+    """Every declaration, by family and name."""
+    _discover()
+    return sorted((op for op, _ in _OPS.values()), key=lambda op: (op.family, op.name))

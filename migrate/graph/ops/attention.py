@@ -1,0 +1,5 @@
+"""Attention."""
+
+from migrate.graph.ops import declare
+
+declare("sdpa", "torch.nn.functional:scaled_dot_product_attention")

@@ -1,0 +1,18 @@
+"""Look-ups, selection and sorting."""
+
+import numpy as np
+
+from migrate.graph.ops import declare
+
+declare("embedding", "torch.nn.functional:embedding")
+declare("index_select", "torch:index_select", fold=lambda x, dim, i: np.take(x, i.astype(np.int64), axis=dim))
+declare("select", "torch:select", fold=lambda x, dim, i: np.take(x, i, axis=dim))
+declare("gather", "torch:gather")
+declare("take_along_dim", "torch:take_along_dim")
+declare("scatter", "torch:scatter")
+declare("scatter_reduce", "torch:scatter_reduce")
+declare("scatter_add", "torch:scatter_add")
+declare("index_put", "torch:index_put")
+declare("topk", "torch:topk")
+declare("sort", "torch:sort")
+declare("masked_fill", "torch:masked_fill", scalars=True)

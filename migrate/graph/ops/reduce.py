@@ -1,0 +1,32 @@
+"""Reductions and scans along axes."""
+
+import numpy as np
+
+from migrate.graph.ops import declare
+from migrate.graph.sizes import numel
+
+
+def _prod(x: np.ndarray, dim: object = None, keepdim: bool = False) -> object:
+    del dim
+    total = np.array(numel(list(x.reshape(-1))), dtype=object)
+    return total.reshape((1,) * x.ndim) if keepdim else total
+
+
+for _name in (
+    "sum",
+    "mean",
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "logsumexp",
+    "cumsum",
+    "cumprod",
+    "all",
+    "any",
+    "std",
+    "var",
+):
+    declare(_name, f"torch:{_name}")
+declare("prod", "torch:prod", fold=_prod)
+declare("vector_norm", "torch.linalg:vector_norm")
