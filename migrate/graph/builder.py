@@ -37,6 +37,7 @@ class Builder:
         self.graph = Graph(name=name)
         self.scope: tuple[str, ...] = ()
         self.origin: tuple[str, ...] = ()
+        self.declared_batch = 1
         self._dims: dict[tuple[float, ...], Dim] = {}
         self._names: dict[str, int] = {}
 

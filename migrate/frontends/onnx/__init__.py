@@ -1,0 +1,105 @@
+"""The ONNX frontend: a file or a `ModelProto` becomes the common graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from migrate.errors import Diagnostic, Exit, MigrateError
+from migrate.graph import Dim, Graph
+
+__all__ = ["load_onnx", "open_onnx"]
+
+
+def open_onnx(source: Path | Any) -> Any:
+    """The onnx-ir model of a path or a `ModelProto`, checked, with local functions inlined."""
+    import onnx_ir as ir
+    from onnx_ir.passes.common import InlinePass
+
+    from migrate.frontends.onnx.reader import check_model, read_model
+
+    if isinstance(source, Path):
+        model = read_model(source)
+    else:
+        model = check_model(ir.from_proto(source), Path("model.onnx"))
+    if model.functions:
+        InlinePass()(model)
+    return model
+
+
+def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | None = None) -> Graph:
+    """Read an ONNX model into the common graph.
+
+    Args:
+        source: a path, or an `onnx.ModelProto`.
+        input_shapes: fixed shapes by input name; all other free sizes stay free.
+
+    Raises:
+        MigrateError: exit status 3 for an input that cannot be read, 4 for constructs that are not supported.
+    """
+    from migrate.frontends.onnx.importer import attempt, unsupported_nodes
+    from migrate.frontends.onnx.sizes import batch_symbol, candidates, input_sizes
+
+    model = open_onnx(source)
+    missing = unsupported_nodes(model)
+    if missing:
+        raise MigrateError(missing, Exit.UNSUPPORTED)
+    given = input_shapes or {}
+    inputs = input_sizes(model, given)
+    batch, declared = (None, 1) if given and len(given) == len(inputs) else batch_symbol(inputs)
+    symbols = list(dict.fromkeys(s for item in inputs for s in item.shape if isinstance(s, str)))
+    first: MigrateError | None = None
+    for plan in candidates(symbols, batch):
+        try:
+            graph = attempt(model, inputs, plan, batch, declared)
+        except MigrateError as fault:
+            first = first or fault
+            if fault.diagnostics[0].code not in ("MIG304", "MIG305"):
+                raise
+            continue
+        for name, size in plan.items():
+            if isinstance(size, int):
+                graph.notes.append(_fixed(name, size, first))
+        return check_batch(graph)
+    assert first is not None
+    raise first
+
+
+def check_batch(graph: Graph) -> Graph:
+    """Refuse a graph none of whose outputs follows the batch, and name the node at which it is lost."""
+    batch = graph.batch
+    if batch is None or any(follows(size, batch) for value in graph.outputs for size in value.shape):
+        return graph
+    for node in graph.nodes:
+        took = any(follows(size, batch) for value in node.inputs for size in value.shape)
+        if took and not any(follows(size, batch) for value in node.outputs for size in value.shape):
+            where = ", ".join(node.origin)
+            break
+    else:
+        where = graph.outputs[0].name
+    lost = Diagnostic(
+        code="MIG302",
+        severity="error",
+        what="the outputs do not follow the batch",
+        where=where,
+        why="a batch size is fixed in the source, or the first axis is no batch",
+        todo="export the model with a free batch, or give the shapes with --input NAME:SIZES",
+    )
+    raise MigrateError([lost], Exit.UNSUPPORTED)
+
+
+def follows(size: Any, batch: Dim) -> bool:
+    """Whether a size is a multiple of the batch at every assignment."""
+    return isinstance(size, Dim) and all(s % b == 0 for s, b in zip(size.values, batch.values, strict=True))
+
+
+def _fixed(name: str, size: int, reason: MigrateError | None) -> Diagnostic:
+    fault = reason.diagnostics[0] if reason else None
+    return Diagnostic(
+        code="MIG303",
+        severity="warning",
+        what=f"the size {name!r} is fixed at {size}",
+        where=fault.where if fault else "",
+        why=f"the model is not legal at every size: {fault.why}" if fault else "",
+        todo=f"give another with --input if the model was made for one, e.g. {name} = 2 x {size}",
+    )

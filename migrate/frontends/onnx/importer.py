@@ -1,0 +1,203 @@
+"""From an ONNX graph to the common graph, node by node. Knows the registry, not the operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from migrate.errors import Diagnostic, Exit, MigrateError, error
+from migrate.frontends.onnx.registry import Entry, Unsupported, find
+from migrate.frontends.onnx.scopes import scope_of
+from migrate.frontends.onnx.sizes import InputSizes, Plan
+from migrate.graph import Builder, Dim, Graph, InferenceError, Size, SizeError, Value, Weight
+
+HALF = {"float16": "float32", "bfloat16": "float32"}
+_NAMES = {"float": "float32", "double": "float64"}
+
+
+class OnnxBuilder(Builder):
+    """A `Builder` with what ONNX handlers ask for."""
+
+    num_outputs = 1
+    opset = 1
+
+    def numbers(self, value: Value) -> list[Any]:
+        """The content of a value that must be known: numbers and sizes.
+
+        Raises:
+            Unsupported: it is computed from the data.
+        """
+        if value.static is not None:
+            return value.static.reshape(-1).tolist()
+        if value.weight is not None:
+            return value.weight.array().reshape(-1).tolist()
+        raise Unsupported(f"{value.name!r} must be a constant or a size here, and is computed from the data")
+
+    def number(self, value: Value | None, default: Any = None) -> Any:
+        """The only element of a known value, or `default` where the input is absent."""
+        if value is None:
+            return default
+        (item,) = self.numbers(value)
+        return item
+
+    def source(self, name: str, read: Callable[[], Any], dtype: str, shape: tuple[int, ...]) -> Value:
+        """A tensor of the source file; 16-bit floats are read as float32, in which the package trains."""
+        wide = HALF.get(dtype)
+        reader = (lambda: read().astype("float32")) if wide else read
+        weight = Weight(source=name, read=reader, source_shape=shape)
+        return self.weight(name, wide or dtype, weight, shape)
+
+
+def dtype_name(dtype: ir.DataType | None) -> str:
+    """An ONNX element type by torch's name.
+
+    Raises:
+        Unsupported: torch has no such type.
+    """
+    name = (dtype or ir.DataType.FLOAT).name.lower()
+    name = _NAMES.get(name, name)
+    if name not in _TORCH:
+        raise Unsupported(f"element type {name}")
+    return name
+
+
+_TORCH = {
+    "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "bool", "complex64", "complex128",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Importer:
+    """One attempt at one assignment of the free sizes."""
+
+    model: ir.Model
+    builder: OnnxBuilder
+    env: dict[str, Value] = field(default_factory=dict)
+
+    def run(self) -> Graph:
+        """Import every node and the outputs."""
+        for name, value in self.model.graph.initializers.items():
+            self.env[name] = self.constant(name, value.const_value)
+        for node in self.model.graph:
+            self.node(node)
+        self.builder.graph.outputs = [self.builder.tensor(self.env[v.name or ""]) for v in self.model.graph.outputs]
+        return self.builder.graph
+
+    def constant(self, name: str, tensor: Any) -> Value:
+        """An initializer, or the value of a `Constant` node: the two are one thing."""
+        if tensor is None:
+            raise Unsupported(f"initializer {name!r} has no value")
+        shape = tuple(int(s) for s in tensor.shape)
+        return self.builder.source(name, tensor.numpy, dtype_name(tensor.dtype), shape)
+
+    def node(self, node: ir.Node) -> None:
+        """One node: bind inputs and attributes to the handler's parameters, and call it."""
+        with self.builder.at(scope_of(node), place(node)):
+            if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
+                self.env[node.outputs[0].name or ""] = self.constant_node(node)
+                return
+            entry = entry_for(self.model, node)
+            assert entry is not None
+            inputs = [None if v is None or v.name == "" else self.env[v.name or ""] for v in node.inputs]
+            attributes = {name: attribute_value(a) for name, a in node.attributes.items()}
+            self.builder.num_outputs = sum(1 for v in node.outputs if v.name)
+            result = entry.handler(self.builder, *inputs, **attributes)
+        results = result if isinstance(result, tuple | list) else (result,)
+        for value, made in zip(node.outputs, results, strict=False):  # pyright: ignore[reportUnknownArgumentType]
+            if value.name:
+                self.env[value.name] = made
+
+    def constant_node(self, node: ir.Node) -> Value:
+        """The value of a `Constant` node in any of its attribute forms."""
+        ((kind, attribute),) = node.attributes.items()
+        name = node.outputs[0].name or ""
+        if kind == "value":
+            return self.constant(name, attribute.value)
+        if kind not in ("value_int", "value_ints", "value_float", "value_floats"):
+            raise Unsupported(f"a Constant given as {kind}")
+        array = np.array(attribute.value, dtype="int64" if "int" in kind else "float32")
+        return self.builder.source(name, lambda: array, str(array.dtype), array.shape)
+
+
+def place(node: ir.Node) -> str:
+    """How a node is named to the user: its own name, else its operator and first output."""
+    return node.name or f"{node.op_type} -> {node.outputs[0].name if node.outputs else '?'}"
+
+
+def attribute_value(attribute: Any) -> Any:
+    """An attribute as a plain Python value; strings decoded, tensors and graphs as onnx-ir gives them."""
+    value = attribute.value
+    return tuple(value) if isinstance(value, list | tuple) else value  # pyright: ignore[reportUnknownArgumentType]
+
+
+def entry_for(model: ir.Model, node: ir.Node) -> Entry | None:
+    """The handler for a node at the model's opset."""
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    opset = model.opset_imports.get(domain) or model.opset_imports.get("ai.onnx" if not domain else domain, 1)
+    return find(node.op_type, domain, opset)
+
+
+def unsupported_nodes(model: ir.Model) -> list[Diagnostic]:
+    """Every node that no handler takes, and every attribute that its handler does not know, before any work is done."""
+    found: list[Diagnostic] = []
+    for node in model.graph:
+        if node.op_type == "Constant":
+            continue
+        entry = entry_for(model, node)
+        kind = f"{node.domain}::{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
+        if entry is None:
+            found.append(error("MIG201", f"operator {kind} is not supported", where=place(node)))
+        elif unknown := set(node.attributes) - entry.attributes:
+            what = f"attribute {', '.join(sorted(unknown))} of {kind} is not supported"
+            found.append(error("MIG202", what, where=place(node)))
+    return found
+
+
+def attempt(model: ir.Model, inputs: list[InputSizes], plan: Plan, batch: str | None, declared: int) -> Graph:
+    """Import at one assignment of sizes.
+
+    Raises:
+        MigrateError: with the node at which it failed; its diagnostic's code tells sizes (MIG304) from operators (MIG203).
+    """
+    builder = OnnxBuilder(model.graph.name or "model")
+    builder.declared_batch = declared
+    importer = Importer(model, builder)
+    for item in inputs:
+        _add_input(importer, item, plan, batch, declared)
+    try:
+        return importer.run()
+    except InferenceError as fault:
+        raise _failed("MIG304", "the shapes do not fit", builder, str(fault)) from fault
+    except SizeError as fault:
+        raise _failed("MIG305", "the graph depends on the input's sizes", builder, str(fault)) from fault
+    except Unsupported as fault:
+        raise _failed("MIG203", "cannot be expressed exactly", builder, fault.reason, fault.todo) from fault
+
+
+def _add_input(importer: Importer, item: InputSizes, plan: Plan, batch: str | None, declared: int) -> None:
+    builder = importer.builder
+    (value,) = (v for v in importer.model.graph.inputs if v.name == item.name)
+    dtype = HALF.get(name := dtype_name(value.dtype), name)
+    shape: list[Any] = []
+    for axis, size in enumerate(item.shape):
+        if axis == 0 and batch is not None and item.shape[0] in (batch, declared) and len(item.shape) > 1:
+            size = batch
+        sample = plan.get(size) if isinstance(size, str) else size
+        shape.append((size, sample) if isinstance(sample, tuple) else sample)
+    made = importer.env[item.name] = builder.input(item.name, dtype, shape)
+    if batch is not None and made.shape and isinstance(made.shape[0], Dim) and made.shape[0].values == plan[batch]:
+        builder.graph.batch = made.shape[0]
+        builder.graph.batch_axes[made.name] = 0
+
+
+def _failed(code: str, what: str, builder: Builder, why: str, todo: str = "") -> MigrateError:
+    status = Exit.UNSUPPORTED
+    return MigrateError([error(code, what, where=", ".join(builder.origin), why=why, todo=todo)], status)
+
+
+__all__ = ["Importer", "OnnxBuilder", "Size", "attempt", "dtype_name", "place", "unsupported_nodes"]

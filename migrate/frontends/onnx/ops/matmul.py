@@ -1,0 +1,44 @@
+"""Products of matrices: a product with a weight is a `linear`, whose weight is stored as torch stores it."""
+
+from __future__ import annotations
+
+from migrate.frontends.onnx.importer import OnnxBuilder
+from migrate.frontends.onnx.registry import onnx_op
+from migrate.graph import Value
+
+
+@onnx_op("MatMul")
+def onnx_matmul(b: OnnxBuilder, A: Value, B: Value) -> Value:
+    """MatMul(x, W) is linear(x, W transposed)."""
+    if B.weight is not None and B.rank == 2 and A.weight is None and A.rank > 1:
+        return b.linear(A, b.permute(B, (1, 0)))
+    return b.matmul(A, B)
+
+
+@onnx_op("Gemm", since=7)
+def onnx_gemm(
+    b: OnnxBuilder,
+    A: Value,
+    B: Value,
+    C: Value | None = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    transA: int = 0,
+    transB: int = 0,
+) -> Value:
+    """alpha * A B + beta * C, each transposed where its flag says so."""
+    if transA:
+        A = b.permute(A, (1, 0))
+    if B.weight is not None and alpha == beta == 1:
+        weight = B if transB else b.permute(B, (1, 0))
+        width = weight.shape[0]
+        if C is None:
+            return b.linear(A, weight)
+        if C.weight is not None and C.rank in (1, 2) and C.shape == (1,) * (C.rank - 1) + (width,):
+            return b.linear(A, weight, C if C.rank == 1 else b.reshape(C, (width,)))
+    product = b.matmul(A, b.permute(B, (1, 0)) if transB else B)
+    product = product if alpha == 1 else b.mul(product, alpha)
+    if C is None:
+        return product
+    return b.add(product, C if beta == 1 else b.mul(C, beta))

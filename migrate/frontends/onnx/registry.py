@@ -1,0 +1,93 @@
+"""Which function reads which ONNX operator. The folder `ops` is discovered; nothing is listed by hand."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+Handler = Callable[..., Any]
+
+
+class Unsupported(Exception):
+    """A handler met a form of its operator that it cannot express exactly."""
+
+    def __init__(self, reason: str, todo: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.todo = todo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A registered handler: operator, domain, and the schema version from which it reads it."""
+
+    op_type: str
+    domain: str
+    since: int
+    handler: Handler
+    family: str
+    place: str
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that the handler takes."""
+        parameters = inspect.signature(self.handler).parameters.values()
+        return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+
+_ENTRIES: dict[tuple[str, str], dict[int, Entry]] = {}
+
+
+def onnx_op(op_type: str, *, since: int = 1, domain: str = "") -> Callable[[Handler], Handler]:
+    """Register a handler for an operator from a schema version on.
+
+    The handler's positional parameters are the operator's inputs (None where absent), its keyword-only parameters the
+    attributes with the schema's defaults. The first parameter is the `OnnxBuilder`.
+
+    Raises:
+        ValueError: the same operator and version is registered twice; both places are shown.
+    """
+
+    def register(handler: Handler) -> Handler:
+        place = f"{handler.__module__}.{handler.__name__}"
+        versions = _ENTRIES.setdefault((domain, op_type), {})
+        if since in versions:
+            raise ValueError(f"{op_type} since {since} is registered twice: {versions[since].place} and {place}")
+        family = handler.__module__.rsplit(".", 1)[-1]
+        versions[since] = Entry(
+            op_type=op_type, domain=domain, since=since, handler=handler, family=family, place=place
+        )
+        return handler
+
+    return register
+
+
+@cache
+def _discover() -> None:
+    from migrate.frontends.onnx import ops
+
+    for module in pkgutil.iter_modules(ops.__path__):
+        importlib.import_module(f"{ops.__name__}.{module.name}")
+
+
+def find(op_type: str, domain: str, opset: int) -> Entry | None:
+    """The handler for an operator at an opset: the newest one that is not newer than the schema in force.
+
+    A schema that a newer opset leaves unchanged keeps its handler.
+    """
+    _discover()
+    versions = _ENTRIES.get((domain, op_type), {})
+    usable = [since for since in versions if since <= opset]
+    return versions[max(usable)] if usable else None
+
+
+def entries() -> list[Entry]:
+    """Every registered handler, by family, operator and version."""
+    _discover()
+    found = (entry for versions in _ENTRIES.values() for entry in versions.values())
+    return sorted(found, key=lambda e: (e.family, e.op_type, e.domain, e.since))

@@ -1,0 +1,49 @@
+"""Where in the module tree an ONNX node belongs, read from what exporters leave in names and metadata."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import onnx_ir as ir
+
+_SCOPES = "pkg.torch.onnx.name_scopes"
+
+
+def scope_of(node: ir.Node) -> tuple[str, ...]:
+    """The attribute path of the node's module; empty where the source has none.
+
+    Three sources: torch's exporter metadata, the TorchScript exporter's names (`/layer1/layer1.0/conv1/Conv`), and the names of
+    tf2onnx (`model/block/conv;model/...`), of which the last part is taken.
+    """
+    if _SCOPES in node.metadata_props:
+        return _from_metadata(node.metadata_props[_SCOPES])
+    name = node.name or ""
+    if name.startswith("/"):
+        return _relative([part for part in name.split("/")[1:-1] if part])
+    if "/" in name:
+        return tuple(_split(";".join(name.split(";")[-1:])))
+    return ()
+
+
+def _from_metadata(text: str) -> tuple[str, ...]:
+    try:
+        scopes = [str(s) for s in ast.literal_eval(text)]
+    except (ValueError, SyntaxError):
+        return ()
+    return _relative([s for s in scopes[1:-1] if s])
+
+
+def _relative(parts: list[str]) -> tuple[str, ...]:
+    """`layer1`, `layer1.0` -> `layer1`, `0`: a part repeats its parent as a prefix."""
+    path: list[str] = []
+    previous = ""
+    for part in parts:
+        relative = part[len(previous) + 1 :] if previous and part.startswith(previous + ".") else part
+        path += [p for p in relative.split(".") if p]
+        previous = part
+    return tuple(path)
+
+
+def _split(name: str) -> list[str]:
+    return [re.sub(r"\W", "_", part) for part in name.split("/")[:-1] if part]

@@ -1,0 +1,107 @@
+"""Free sizes of an ONNX model's inputs: their names, and sampled values at which the model is legal.
+
+A symbol is sampled three times. Some models are legal only at certain sizes (a height that must shrink to 1, a stride that
+must divide), and say so nowhere; then further candidates are tried, from free to fixed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import onnx_ir as ir
+
+BATCH = (2, 3, 5)
+FREE = ((64, 96, 160), (96, 160, 224), (128, 224, 288), (192, 256, 352), (320, 384, 416))
+LARGE = ((224, 256, 320), (256, 320, 384), (288, 352, 416), (416, 448, 480), (512, 544, 576))
+FIXED = (48, 32, 64, 224, 320, 16, 8)
+_SPATIAL = {3: ("length",), 4: ("height", "width"), 5: ("depth", "height", "width")}
+
+Sample = tuple[int, int, int]
+Plan = dict[str, int | Sample]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSizes:
+    """One input's shape: numbers and names of free sizes."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    declared: tuple[int | str | None, ...]
+
+
+def input_sizes(model: ir.Model, given: dict[str, tuple[int, ...]]) -> list[InputSizes]:
+    """Each true input (initializers left out) with a readable name for each free size; `given` shapes are taken as fixed."""
+    names: dict[str, str] = {}
+    found: list[InputSizes] = []
+    for value in model.graph.inputs:
+        if value.name in model.graph.initializers:
+            continue
+        declared = tuple(_declared(d) for d in value.shape) if value.shape is not None else ()
+        if (value.name or "") in given:
+            shape: tuple[int | str, ...] = given[value.name or ""]
+        else:
+            shape = tuple(
+                d if isinstance(d, int) else _name(d, value.name or "", axis, len(declared), names)
+                for axis, d in enumerate(declared)
+            )
+        found.append(InputSizes(name=value.name or "", shape=shape, declared=declared))
+    return found
+
+
+def _declared(dim: int | ir.SymbolicDim) -> int | str | None:
+    if isinstance(dim, int):
+        return dim if dim > 0 else None
+    text = str(dim.value) if dim.value else ""
+    return text if text not in ("", "?", "-1", "None") else None
+
+
+def _name(declared: int | str | None, tensor: str, axis: int, rank: int, names: dict[str, str]) -> str:
+    if isinstance(declared, str) and declared in names:
+        return names[declared]
+    readable = (
+        isinstance(declared, str) and re.fullmatch(r"[A-Za-z_]\w*", declared) and not declared.startswith("unk__")
+    )
+    if readable:
+        name = str(declared)
+    elif axis == 0:
+        name = "batch"
+    else:
+        spatial = _SPATIAL.get(rank, ())
+        place = axis - (rank - len(spatial))
+        name = spatial[place] if 0 <= place < len(spatial) else f"{tensor}_{axis}"
+    taken = set(names.values())
+    if not readable and name in taken and name != "batch":
+        name = f"{tensor}_{axis}"
+    names[str(declared) if declared is not None else f"{tensor}/{axis}"] = name
+    return name
+
+
+def batch_symbol(inputs: list[InputSizes]) -> tuple[str | None, int]:
+    """The free size that is the batch, and the number that the source has for it (1 where it is free).
+
+    Where no input's first axis is free and all agree in it, that axis is taken to be a batch that was fixed at export.
+    """
+    for item in inputs:
+        if item.shape and isinstance(item.shape[0], str):
+            return item.shape[0], 1
+    first = [item.shape[0] for item in inputs if len(item.shape) > 1]
+    if first and len(set(first)) == 1 and isinstance(first[0], int):
+        return "batch", first[0]
+    return None, 1
+
+
+def candidates(symbols: list[str], batch: str | None) -> Iterator[Plan]:
+    """Assignments to try in turn: all free, all free and large, then one symbol after the other fixed."""
+    free = [s for s in symbols if s != batch]
+    base: Plan = {batch: BATCH} if batch else {}
+    for table in (FREE, LARGE):
+        yield base | {s: table[i % len(table)] for i, s in enumerate(free)}
+        if not free:
+            return
+    for size in FIXED:
+        for fixed in free:
+            yield base | {s: size if s == fixed else FREE[i % len(FREE)] for i, s in enumerate(free)}
+    for size in FIXED:
+        yield base | dict.fromkeys(free, size)
