@@ -22,7 +22,8 @@ class Op:
     """A declaration.
 
     `target` is the dotted name of the callable; `fold` computes it on object arrays of numbers and sizes; `scalars` says that
-    constants of rank 0 are passed as Python numbers; `random` ops are never merged or folded.
+    constants of rank 0 are passed as Python numbers; `random` ops are never merged or folded. `learns` names the positional
+    arguments in which a tensor of the model is a trained parameter, `statistics` those that hold running statistics.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Op:
     fold: Callable[..., Any] | None = None
     scalars: bool = False
     random: bool = False
+    learns: tuple[int, ...] = ()
+    statistics: tuple[tuple[int, str], ...] = ()
 
     def callable(self) -> Callable[..., Any]:
         """The meaning, imported on first use."""
@@ -44,7 +47,14 @@ _OPS: dict[str, tuple[Op, str]] = {}
 
 
 def declare(
-    name: str, target: str, *, fold: Callable[..., Any] | None = None, scalars: bool = False, random: bool = False
+    name: str,
+    target: str,
+    *,
+    fold: Callable[..., Any] | None = None,
+    scalars: bool = False,
+    random: bool = False,
+    learns: tuple[int, ...] = (),
+    statistics: tuple[tuple[int, str], ...] = (),
 ) -> Op:
     """Register an op; its family is the file that declares it.
 
@@ -56,7 +66,16 @@ def declare(
     if name in _OPS:
         raise ValueError(f"op {name!r} is declared twice: {_OPS[name][1]} and {place}")
     family = frame.filename.rsplit("/", 1)[-1].removesuffix(".py")
-    op = Op(name=name, family=family, target=target, fold=fold, scalars=scalars, random=random)
+    op = Op(
+        name=name,
+        family=family,
+        target=target,
+        fold=fold,
+        scalars=scalars,
+        random=random,
+        learns=learns,
+        statistics=statistics,
+    )
     _OPS[name] = (op, place)
     return op
 

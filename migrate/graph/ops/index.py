@@ -4,7 +4,7 @@ import numpy as np
 
 from migrate.graph.ops import declare
 
-declare("embedding", "torch.nn.functional:embedding")
+declare("embedding", "torch.nn.functional:embedding", learns=(1,))
 declare("index_select", "torch:index_select", fold=lambda x, dim, i: np.take(x, i.astype(np.int64), axis=dim))
 declare("select", "torch:select", fold=lambda x, dim, i: np.take(x, i, axis=dim))
 declare("gather", "torch:gather")

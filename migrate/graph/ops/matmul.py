@@ -2,6 +2,6 @@
 
 from migrate.graph.ops import declare
 
-declare("linear", "torch.nn.functional:linear")
-declare("matmul", "operator:matmul")
-declare("einsum", "torch:einsum")
+declare("linear", "torch.nn.functional:linear", learns=(1, 2))
+declare("matmul", "operator:matmul", learns=(0, 1))
+declare("einsum", "torch:einsum", learns=(1, 2))

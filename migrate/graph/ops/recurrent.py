@@ -2,7 +2,7 @@
 
 from migrate.graph.ops import declare
 
-declare("lstm", "torch:lstm")
-declare("gru", "torch:gru")
-declare("rnn_tanh", "torch:rnn_tanh")
-declare("rnn_relu", "torch:rnn_relu")
+declare("lstm", "torch:lstm", learns=(2,))
+declare("gru", "torch:gru", learns=(2,))
+declare("rnn_tanh", "torch:rnn_tanh", learns=(2,))
+declare("rnn_relu", "torch:rnn_relu", learns=(2,))
