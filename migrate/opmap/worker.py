@@ -1,0 +1,193 @@
+"""Traces one training step of an emitted package: `python -m migrate.opmap.worker DIR NAME --target T --batch N ...`.
+
+Runs in a process of its own and writes one JSON document. Imports the package, puts it on a device without memory, and
+runs forward, loss, backward, gradient clipping and the optimizer under the watch of `dispatch.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd.graph import saved_tensors_hooks
+
+from migrate.errors import MigrateError
+from migrate.opmap.autocast import register_autocast
+from migrate.opmap.dispatch import StepMode
+from migrate.opmap.fakes import DEVICE_TYPE, fake, fake_model, register_device
+from migrate.opmap.live import LiveBytes, total_bytes
+from migrate.opmap.operators import OperatorSets, resolve
+from migrate.opmap.profile import load_target
+from migrate.opmap.scopes import Scopes
+from migrate.opmap.trace import TraceRow
+
+AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
+OPTIMIZERS: dict[str, Callable[[Iterable[Tensor]], torch.optim.Optimizer]] = {
+    "adamw": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3, foreach=True),
+    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=1e-2, momentum=0.9, foreach=True),
+}
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m migrate.opmap.worker", description=__doc__)
+    parser.add_argument("directory", type=Path, help="the folder that holds NAME/")
+    parser.add_argument("name")
+    parser.add_argument("--target", required=True, help="a name, a profile (.toml) or a resolved profile (.json)")
+    parser.add_argument("--batch", type=int, default=2)
+    parser.add_argument("--precision", choices=("fp32", *AUTOCAST), default="fp32")
+    parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), default="adamw")
+    parser.add_argument("--output", type=Path, help="where to write the document (standard output)")
+    return parser.parse_args(arguments)
+
+
+def resolved(target: str) -> dict[str, Any]:
+    """The resolved profile of a target given by name or path."""
+    return json.loads(Path(target).read_text()) if target.endswith(".json") else resolve(load_target(target))
+
+
+def build(package: Any) -> nn.Module:
+    """The model without memory where its construction allows that, else with freshly initialised weights."""
+    try:
+        with torch.device("meta"):
+            return package.load_model(pretrained=False)
+    except (RuntimeError, NotImplementedError, TypeError, ValueError):
+        return package.load_model(pretrained=False)
+
+
+class Step:
+    """One training step of a package on the traced device."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.document = resolved(options.target)
+        sets = {key: frozenset(names) for key, names in self.document["operators"].items()}
+        sys.path.insert(0, str(options.directory.resolve()))
+        package = importlib.import_module(options.name)
+        config, self.loss = (importlib.import_module(f"{options.name}.{part}") for part in ("config", "loss"))
+        self.device = register_device()
+        self.casts = register_autocast(DEVICE_TYPE)
+        self.fakes = FakeTensorMode(allow_non_fake_inputs=True)
+        self.model = fake_model(self.fakes, build(package), self.device).train()
+        self.scopes = Scopes(self.model)
+        self.live = LiveBytes(DEVICE_TYPE)
+        self.live.add_model([*self.model.parameters(), *self.model.buffers()])
+        self.watch = StepMode(OperatorSets(**sets), self.scopes, self.live)
+        self.inputs, self.targets = (self.draw(specs, config.SIZES) for specs in (config.INPUTS, self.loss.TARGETS))
+
+    def draw(self, specs: Sequence[Any], sizes: dict[str, int]) -> tuple[Tensor, ...]:
+        """Fakes for inputs or targets; a single number is drawn, because Python may ask for it."""
+        found: list[Tensor] = []
+        for spec in specs:
+            shape = spec.sizes(sizes, self.options.batch)
+            real = torch.empty(shape, dtype=getattr(torch, spec.dtype), device="meta")
+            if real.numel() == 1:
+                real = torch.ones(shape, dtype=real.dtype)
+            found.append(fake(self.fakes, real, self.device))
+        self.live.add(found)
+        return tuple(found)
+
+    def run(self) -> None:
+        """Forward, loss, backward, clipping, and the optimizer twice: its first step allocates its state."""
+        precision = self.options.precision
+        parameters = [p for p in self.model.parameters() if p.requires_grad]
+        with self.fakes:
+            self.optimizer = OPTIMIZERS[self.options.optimizer](parameters)
+            cast = torch.autocast(DEVICE_TYPE, AUTOCAST[precision]) if precision in AUTOCAST else nullcontext()
+            with self.watch:
+                with cast, saved_tensors_hooks(self.live.pack, lambda tensor: tensor):
+                    loss = self.loss.compute_loss(self.model, self.inputs, self.targets)
+                scale = fake(self.fakes, torch.ones(()), self.device) if precision == "fp16" else None
+                self.watch.phase = "backward"
+                (loss if scale is None else loss * scale).backward()
+                self.watch.phase = "clip"
+                self.unscale(parameters, scale)
+                torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+                for phase in ("setup", "optimizer"):
+                    self.watch.phase = phase
+                    self.optimizer.step()
+
+    def unscale(self, parameters: Sequence[Tensor], scale: Tensor | None) -> None:
+        """What a gradient scaler runs on the device in fp16."""
+        if scale is None:
+            return
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        found, growth = torch.zeros_like(scale), torch.zeros_like(scale, dtype=torch.int32)
+        torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, torch.reciprocal(scale))
+        torch._amp_update_scale_(scale, growth, found, 2.0, 0.5, 2000)
+
+    def memory(self) -> dict[str, int]:
+        """The bytes of `StepMemory`."""
+        parameters = list(self.model.parameters())
+        states = [v for state in self.optimizer.state.values() for v in state.values() if isinstance(v, Tensor)]
+        return {
+            "parameters": total_bytes(parameters),
+            "buffers": total_bytes(self.model.buffers()),
+            "gradients": total_bytes(p.grad for p in parameters if p.grad is not None),
+            "optimizer_state": total_bytes(t for t in states if t.device.type == DEVICE_TYPE),
+            "saved_activations": sum(self.live.saved.values()),
+            "peak": self.live.peak,
+        }
+
+    def result(self, seconds: float) -> dict[str, Any]:
+        """The document: equal calls are counted together, in the order of their first appearance."""
+        rows: Counter[TraceRow] = Counter(self.watch.calls)
+        return {
+            "target": self.document["name"],
+            "batch": self.options.batch,
+            "precision": self.options.precision,
+            "optimizer": self.options.optimizer,
+            "rows": [asdict(replace(row, count=count)) for row, count in rows.items()],
+            "memory": self.memory(),
+            "host_calls": dict(self.watch.host),
+            "notes": list(self.watch.notes),
+            "seconds": round(seconds, 3),
+        }
+
+
+def write(document: dict[str, Any], output: Path | None) -> None:
+    """Writes the document to a file or to standard output."""
+    text = json.dumps(document)
+    if output is None:
+        print(text)
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Traces a step, or writes why that failed."""
+    options = parse(arguments)
+    step: Step | None = None
+    started = time.perf_counter()
+    try:
+        step = Step(options)
+        step.run()
+        document = step.result(time.perf_counter() - started)
+    except MigrateError:
+        raise
+    except Exception as fault:
+        where = step.scopes.path() if step else ""
+        phase = step.watch.current_phase() if step else "construction"
+        failed = {"phase": phase, "module": where, "what": type(fault).__name__, "why": str(fault)[:2000]}
+        document = {"error": failed}
+    write(document, options.output)
+    sys.stdout.flush()
+    # Fakes on a device without an allocator must not meet the interpreter's own tear-down.
+    os._exit(1 if "error" in document else 0)
+
+
+if __name__ == "__main__":
+    main()
