@@ -1,7 +1,7 @@
 """Keeping the batch free where the source has written a number for it.
 
-Exporters bake the batch of their example into Reshape targets and initial states. Where exactly one reading keeps the element
-count at every sampled size, the number becomes the batch again; where none does, the place is refused.
+Exporters bake the batch of their example into Reshape targets and initial states. Where a reading keeps the element count
+at every sampled size, the number becomes the batch again; where none does, inference fails at that place and it is named.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 from migrate.errors import Diagnostic
 from migrate.graph.builder import Builder
 from migrate.graph.ir import Value
-from migrate.graph.sizes import Size, at, equal, numel
 from migrate.graph.sizes import NUM_SAMPLES as K
+from migrate.graph.sizes import Size, at, equal, numel
 
 
 def reshape(b: Builder, x: Value, target: Sequence[Size]) -> Value:
@@ -49,10 +49,8 @@ def free_batch(b: Builder, x: Value, target: list[Size]) -> list[Size]:
 
 
 def expand_to_batch(b: Builder, x: Value, axis: int, size: Size) -> Value:
-    """`x` with its axis of length 1 (or of the baked batch) repeated to `size`; unchanged where it has that size already."""
-    if equal(x.shape[axis], size):
-        return x
-    if x.shape[axis] != 1:
+    """`x` with its axis of length 1 repeated to `size`; unchanged where it has that size or cannot be repeated."""
+    if equal(x.shape[axis], size) or x.shape[axis] != 1:
         return x
     shape: list[Any] = [-1] * x.rank
     shape[axis] = size

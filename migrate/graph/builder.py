@@ -1,7 +1,7 @@
 """Building a graph call by call, with shapes, dtypes and known values at hand from the start.
 
-What can be decided is decided here: arithmetic on sizes folds to sizes, rearranging a weight changes the weight and leaves no
-node, and constants of rank 0 become numbers. So the graph never holds what a later pass would have to clean away.
+What can be decided is decided here: arithmetic on sizes folds to sizes, rearranging a weight changes the weight and leaves
+no node, and constants of rank 0 become numbers. So the graph never holds what a later pass would have to clean away.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ _SIZES = {"reshape", "permute", "squeeze", "unsqueeze", "transpose", "getitem"}
 
 def objects(values: Any) -> np.ndarray[Any, np.dtype[Any]]:
     """An object array of numbers and sizes."""
-    array = np.asarray(values, dtype=object) if not isinstance(values, np.ndarray) else values.astype(object)
-    return array
+    return values.astype(object) if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
 
 
 class Builder:

@@ -1,4 +1,4 @@
-"""The reference execution of a graph: each op's callable, on real tensors. For tests and small constants, not for speed."""
+"""The reference execution of a graph: each op's callable, on real tensors. For tests, not for speed."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Value:
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One call of an op. `scope` is its place in the module tree, `origin` the names of the source nodes it came from."""
+    """One call of an op. `scope` is its place in the module tree, `origin` the source nodes it came from."""
 
     op: Op
     args: tuple[Arg, ...]

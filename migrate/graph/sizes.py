@@ -1,7 +1,7 @@
 """Sizes that are not known until run time, held as three sampled values and the expression that made them.
 
-A `Dim` is compared by its values alone: two sizes that agree at all three assignments are one size. Its expression is kept
-for printing. Arithmetic that comes out the same at every assignment is a plain `int` again. Knows no tensor library.
+A `Dim` is compared by its values alone: two sizes that agree at all three assignments are one size. Its expression is
+kept for printing. Arithmetic that comes out the same at every assignment is a plain `int` again. Knows no tensor library.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tensors that come with the model: where each is in the source, how it is rearranged, and what it is for.
 
-A rearrangement (permute, reshape, slice, reorder) moves elements and changes none, so it can be undone: `scatter` writes a
-target tensor back into the layout of its source. Knows numpy, no file format and no tensor library.
+A rearrangement (permute, reshape, slice, reorder) moves elements and changes none, so it can be undone: `scatter` writes
+a target tensor back into the layout of its source. Knows numpy, no file format and no tensor library.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One rearrangement: `permute` axes, `reshape` to a shape, `slice` an axis (axis, start, stop), `take` (axis, order)."""
+    """One rearrangement: `permute` (axes), `reshape` (shape), `slice` (axis, start, stop), `take` (axis, order)."""
 
     kind: Literal["permute", "reshape", "slice", "take"]
     args: tuple[Any, ...]
 
     def __call__(self, array: Array) -> Array:
+        """The rearranged array."""
         match self.kind:
             case "permute":
                 return array.transpose(self.args)
@@ -39,7 +40,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weight:
-    """A tensor of the source: `read` gives it as stored (memory-mapped where possible), `steps` lead to the wanted layout."""
+    """A tensor of the source: `read` gives it as stored (memory-mapped where possible), `steps` lead to the wanted layout.
+
+    Weights of one source that differ in `copy` are tensors of their own, to be trained apart.
+    """
 
     source: str
     read: Callable[[], Array]
@@ -48,6 +52,7 @@ class Weight:
     role: Role = "unknown"
     trainable: bool = True
     kind: str = ""
+    copy: int = 0
 
     def array(self) -> Array:
         """The tensor in the target's layout."""

@@ -138,12 +138,12 @@ def attribute_value(attribute: Any) -> Any:
 def entry_for(model: ir.Model, node: ir.Node) -> Entry | None:
     """The handler for a node at the model's opset."""
     domain = "" if node.domain == "ai.onnx" else node.domain
-    opset = model.opset_imports.get(domain) or model.opset_imports.get("ai.onnx" if not domain else domain, 1)
+    opset = model.opset_imports.get(domain) or model.opset_imports.get(domain or "ai.onnx", 1)
     return find(node.op_type, domain, opset)
 
 
 def unsupported_nodes(model: ir.Model) -> list[Diagnostic]:
-    """Every node that no handler takes, and every attribute that its handler does not know, before any work is done."""
+    """Every node that no handler takes, and every attribute that its handler does not know."""
     found: list[Diagnostic] = []
     for node in model.graph:
         if node.op_type == "Constant":

@@ -1,4 +1,4 @@
-"""Reading an ONNX file into onnx-ir, memory-mapped; a file that is no ONNX model ends in a diagnostic, never in a traceback."""
+"""Reading an ONNX file into onnx-ir, memory-mapped; a file that is no ONNX model ends in a diagnostic."""
 
 from __future__ import annotations
 

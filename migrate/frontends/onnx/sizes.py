@@ -1,7 +1,7 @@
 """Free sizes of an ONNX model's inputs: their names, and sampled values at which the model is legal.
 
-A symbol is sampled three times. Some models are legal only at certain sizes (a height that must shrink to 1, a stride that
-must divide), and say so nowhere; then further candidates are tried, from free to fixed.
+A symbol is sampled three times. Some models are legal only at certain sizes (a height that must shrink to 1, a stride
+that must divide), and say so nowhere; then further candidates are tried, from free to fixed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class InputSizes:
 
 
 def input_sizes(model: ir.Model, given: dict[str, tuple[int, ...]]) -> list[InputSizes]:
-    """Each true input (initializers left out) with a readable name for each free size; `given` shapes are taken as fixed."""
+    """Each true input (no initializers) with a readable name for each free size; `given` shapes are fixed."""
     names: dict[str, str] = {}
     found: list[InputSizes] = []
     for value in model.graph.inputs:

@@ -1,6 +1,6 @@
 """Op declarations: an op is a name and the public callable that is its meaning; its file is its family.
 
-The callable is named, not imported, so that reading the declarations loads no tensor library. From it come the reference
+The callable is named, not imported, so reading the declarations loads no tensor library. From it come the reference
 execution, the inference of shapes and dtypes, and the printed call.
 """
 
@@ -21,9 +21,10 @@ __all__ = ["Op", "all_ops", "declare", "get_op"]
 class Op:
     """A declaration.
 
-    `target` is the dotted name of the callable; `fold` computes it on object arrays of numbers and sizes; `scalars` says that
-    constants of rank 0 are passed as Python numbers; `random` ops are never merged or folded. `learns` names the positional
-    arguments in which a tensor of the model is a trained parameter, `statistics` those that hold running statistics.
+    `target` is the dotted name of the callable; `fold` computes it on object arrays of numbers and sizes; `scalars` says
+    that constants of rank 0 are passed as Python numbers; `random` ops are never merged or folded. `learns` names the
+    positional arguments in which a tensor of the model is a trained parameter, `statistics` those that hold running
+    statistics.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Normalisations. `batch_norm` and `instance_norm` are written with the momentum of the running statistics in torch's sense."""
+"""Normalisations. The momentum of running statistics is meant in torch's sense."""
 
 from migrate.graph.ops import declare
 
