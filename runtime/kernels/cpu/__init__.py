@@ -1,0 +1,1 @@
+"""Implementations for the host processor."""

@@ -1,0 +1,1 @@
+"""Implementations made of PyTorch operators alone: candidates on every device."""

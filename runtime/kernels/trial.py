@@ -1,0 +1,158 @@
+"""Tries one implementation against the reference: is it right (values and gradients), is it faster. Chooses nothing."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .registry import module
+from .request import Call, Like, map_tensors, tensors
+
+Run = Callable[..., Any]
+
+SEED = 20
+MIN_SECONDS = 2e-3  # one timed repeat: long enough for the clock, short enough to alternate within one burst of noise
+
+
+def draw(call: Call) -> list[Any]:
+    """Host arguments for a call, always the same: normal values, or what the reference's own `draw` makes of them."""
+    generator = torch.Generator().manual_seed(SEED)
+
+    def fill(like: Like) -> Tensor:
+        if like.dtype.is_floating_point:
+            return torch.randn(like.shape, generator=generator).to(like.dtype)
+        return torch.zeros(like.shape, dtype=like.dtype)
+
+    args = map_tensors(fill, call.args)
+    special = getattr(module(f"reference/{call.request.kernel}"), "draw", None)
+    return special(args, generator) if special else args
+
+
+def _autocast(call: Call) -> AbstractContextManager[Any]:
+    dtype = getattr(torch, call.request.autocast) if call.request.autocast else None
+    return torch.autocast(call.request.device, dtype=dtype, enabled=dtype is not None)
+
+
+def _spread(tensor: Tensor) -> Tensor:
+    """The same values with gaps between them in memory."""
+    return torch.stack((tensor, tensor), -1)[..., 0] if tensor.dim() else tensor
+
+
+def prepare(
+    call: Call, args: list[Any], device: torch.device, *, double: bool = False, spread: bool = False
+) -> list[Any]:
+    """A fresh copy of host `args` on `device` that wants the gradients the call wanted."""
+    wanted = iter(list(_likes(call.args)))
+
+    def place(tensor: Tensor) -> Tensor:
+        like = next(wanted)
+        floating = tensor.is_floating_point()
+        moved = tensor.to(device=device, dtype=torch.float64 if double and floating else tensor.dtype, copy=True)
+        moved = _spread(moved) if spread else moved
+        return moved.detach().requires_grad_(like.requires_grad and call.request.grad)
+
+    return map_tensors(place, args)
+
+
+def _likes(args: Any) -> list[Like]:
+    found: list[Like] = []
+    map_tensors(lambda like: found.append(like), args)
+    return found
+
+
+def _outputs(result: Any) -> list[Tensor]:
+    return list(tensors(result if isinstance(result, (list, tuple)) else [result]))
+
+
+def forward_backward(run: Run, args: list[Any]) -> list[Tensor]:
+    """Outputs, gradients of the tensors that want one (along fixed random directions), and the arguments afterwards."""
+    outputs = _outputs(run(*args))
+    leaves = [t for t in tensors(args) if t.requires_grad]
+    roots = [t for t in outputs if t.requires_grad]
+    generator = torch.Generator().manual_seed(SEED + 1)
+    along = [torch.randn(t.shape, generator=generator, dtype=torch.float64).to(t) for t in roots]
+    grads = torch.autograd.grad(roots, leaves, along, materialize_grads=True) if leaves and roots else ()
+    return [t.detach() for t in (*outputs, *grads, *tensors(args))]
+
+
+def difference(found: list[Tensor], truth: list[Tensor]) -> float:
+    """The largest difference relative to the largest true value, over all tensors; infinite where NaNs differ."""
+    worst = 0.0
+    for got, want in zip(found, truth, strict=True):
+        got, want = got.cpu().double(), want.cpu().double()
+        if not torch.equal(torch.isfinite(got), torch.isfinite(want)):
+            return math.inf
+        if want.numel():
+            scale = max(want.nan_to_num(0, 0, 0).abs().max().item(), torch.finfo(torch.float32).tiny)
+            worst = max(worst, (got - want).nan_to_num(0, 0, 0).abs().max().item() / scale)
+    return worst
+
+
+def _kinds(found: list[Tensor]) -> list[tuple[torch.Size, torch.dtype]]:
+    return [(t.shape, t.dtype) for t in found]
+
+
+def errors(call: Call, reference: Run, run: Run) -> tuple[float, float, str | None]:
+    """(error, the reference's own error, what is wrong or None), with and without gaps in memory.
+
+    Wrong is more than four times the reference's error and than four units of the coarsest dtype in play: what another
+    order of summation may cost, far below what a mistake costs.
+    """
+    args = draw(call)
+    truth = forward_backward(reference, prepare(call, args, next(tensors(args)).device, double=True))
+    worst, own = 0.0, 0.0
+    for spread in (False, True):
+        with _autocast(call):
+            expected = forward_backward(reference, prepare(call, args, call.device, spread=spread))
+            got = forward_backward(run, prepare(call, args, call.device, spread=spread))
+        if _kinds(got) != _kinds(expected):
+            return math.inf, own, f"wrong: shapes and dtypes are {_kinds(got)}, expected {_kinds(expected)}"
+        worst, own = max(worst, difference(got, truth)), max(own, difference(expected, truth))
+    limit = max(4 * own, 4 * _unit(call))
+    return worst, own, None if worst <= limit else f"wrong: error {worst:.1e}, allowed {limit:.1e}"
+
+
+def _unit(call: Call) -> float:
+    names = [*call.request.dtypes, *([call.request.autocast] if call.request.autocast else [])]
+    dtypes = [getattr(torch, name) for name in names]
+    return max(torch.finfo(d).eps for d in dtypes if d.is_floating_point)
+
+
+def _seconds(call: Call, run: Run, args: list[Any], count: int) -> float:
+    synchronize = torch.get_device_module(call.device).synchronize
+    leaves = [t for t in tensors(args) if t.requires_grad]
+    synchronize()
+    start = time.perf_counter()
+    for _ in range(count):
+        roots = [t for t in _outputs(run(*args)) if t.requires_grad]
+        if roots and leaves:
+            torch.autograd.grad(roots, leaves, [torch.ones_like(t) for t in roots], allow_unused=True)
+    synchronize()
+    return (time.perf_counter() - start) / count
+
+
+def ratios(call: Call, reference: Run, run: Run, repeats: int) -> list[float]:
+    """Reference time over the implementation's, once a repeat, in alternating order after a warm-up, sorted."""
+    args = prepare(call, draw(call), call.device)
+    with _autocast(call):
+        for warm in (reference, run):
+            _seconds(call, warm, args, 2)
+        count = max(1, math.ceil(MIN_SECONDS / _seconds(call, reference, args, 1)))
+        found: list[float] = []
+        for repeat in range(repeats):
+            pair = (reference, run) if repeat % 2 == 0 else (run, reference)
+            taken = {side: _seconds(call, side, args, count) for side in pair}
+            found.append(taken[reference] / taken[run])
+    return sorted(found)
+
+
+def median(values: list[float]) -> float:
+    """The median of the repeats."""
+    return statistics.median(values)

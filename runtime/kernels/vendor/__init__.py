@@ -1,0 +1,1 @@
+"""Implementations by the vendors' own libraries, one folder a device type."""
