@@ -21,6 +21,7 @@ from migrate.graph.weights import Step, Weight
 
 MAX_STATIC = 1024  # elements; longer integer constants are tables, not sizes
 _MAKERS = {"arange", "full", "eye", "size_tensor", "randn", "rand"}
+_MANY = {"split", "chunk", "unbind"}
 _SIZES = {"reshape", "permute", "squeeze", "unsqueeze", "transpose", "getitem"}
 
 
@@ -110,9 +111,10 @@ class Builder:
         kwargs = map_arg(kwargs, lambda a: self._argument(op, a))
         results: list[list[Any]] = run_samples(op.callable(), args, kwargs, makes_tensor=op.name in _MAKERS)
         node = Node(op, args, kwargs, scope=self.scope, origin=self.origin)
-        node.outputs = tuple(self._output(op, node, list(group)) for group in zip(*results, strict=True))
+        outputs = tuple(self._output(op, node, list(group)) for group in zip(*results, strict=True))
+        node.outputs = outputs
         self.graph.nodes.append(node)
-        return node.outputs if len(node.outputs) > 1 or op.name in ("split", "chunk", "unbind") else node.outputs[0]
+        return outputs[0] if len(outputs) == 1 and op.name not in _MANY else outputs
 
     def tensor(self, value: Value) -> Value:
         """The value as a tensor: known sizes become a tensor made at run time, known numbers a constant."""

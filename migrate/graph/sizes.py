@@ -169,8 +169,9 @@ def render(size: Any, leaf: Callable[[SizeOf], str] | None = None, top: bool = T
         return repr(size)
     if isinstance(size.expr, SizeOf):
         return leaf(size.expr) if leaf else size.expr.name or f"{size.expr.value.name}.shape[{size.expr.axis}]"
-    args = [render(a, leaf, top=False) for a in size.expr.args]
-    if size.expr.op in ("+", "-", "*", "//", "/", "%"):
+    infix = size.expr.op in ("+", "-", "*", "//", "/", "%")
+    args = [render(a, leaf, top=not infix) for a in size.expr.args]
+    if infix:
         text = f"{args[0]} {size.expr.op} {args[1]}"
         return text if top else f"({text})"
     name = f"math.{size.expr.op}" if size.expr.op in ("floor", "ceil") else size.expr.op

@@ -185,7 +185,7 @@ def _add_input(importer: Importer, item: InputSizes, plan: Plan, batch: str | No
     dtype = HALF.get(name := dtype_name(value.dtype), name)
     shape: list[Any] = []
     for axis, size in enumerate(item.shape):
-        if axis == 0 and batch is not None and item.shape[0] in (batch, declared) and len(item.shape) > 1:
+        if axis == 0 and len(item.shape) > 1 and batch is not None and size in (batch, declared):
             size = batch
         sample = plan.get(size) if isinstance(size, str) else size
         shape.append((size, sample) if isinstance(sample, tuple) else sample)

@@ -1,0 +1,95 @@
+"""Passes, before and after on one screen."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from migrate.graph.passes import Pass, run_passes
+from migrate.graph.passes.assign_roles import ASSIGN_ROLES
+from migrate.graph.passes.remove_dead import REMOVE_DEAD
+from migrate.graph.passes.separate_weights import SEPARATE_WEIGHTS
+from migrate.graph.passes.tie_weights import TIE_WEIGHTS
+from migrate.graph.text import parse_graph, print_graph
+
+HEAD = "graph m\ninput %x: float32[batch=2|3|5, 4]\n"
+
+
+def after(text: str, *passes: Pass) -> str:
+    graph = parse_graph(HEAD + text)
+    run_passes(graph, list(passes))
+    lines = print_graph(graph).removeprefix("graph m\n").splitlines()[1:]
+    return "\n".join(lines)
+
+
+def test_remove_dead() -> None:
+    before = """%a = relu(%x)
+%b = sigmoid(%x)
+%c = tanh(%a)
+return %b"""
+    assert after(before, REMOVE_DEAD) == "%b: float32[%x.shape[0], 4] = sigmoid(%x)\nreturn %b"
+
+
+def test_a_fresh_batch_norm_whose_vectors_were_merged_is_taken_apart() -> None:
+    before = """weight $ones: float32[4] unknown
+weight $zeros: float32[4] unknown
+%a = batch_norm(%x, $zeros, $ones, $ones, $zeros, training=False)
+%b = batch_norm(%a, $zeros, $ones, $ones, $zeros, training=False)
+return %b"""
+    text = after(before, SEPARATE_WEIGHTS, ASSIGN_ROLES)
+    assert text.count("parameter") == 4
+    assert text.count("buffer") == 4
+
+
+def test_a_running_statistic_is_a_buffer_and_all_else_follows_its_use() -> None:
+    before = """weight $w: float32[4, 4] unknown
+weight $mean: float32[4] unknown
+weight $var: float32[4] unknown
+weight $gain: float32[1] unknown
+weight $mask: float32[4] unknown
+weight $index: int64[2] unknown
+%a = linear(%x, $w, None)
+%b = batch_norm(%a, $mean, $var, None, None, training=False)
+%c = mul(%b, $gain)
+%d = maximum(%c, $mask)
+%e = index_select(%d, 1, $index)
+return %e"""
+    roles = dict(line.split(":")[::1] for line in after(before, SEPARATE_WEIGHTS, ASSIGN_ROLES).splitlines()[:6])
+    assert {name.split("$")[1]: rest.split()[-1] for name, rest in roles.items()} == {
+        "w": "parameter", "mean": "buffer", "var": "buffer", "gain": "parameter", "mask": "buffer", "index": "buffer",
+    }  # fmt: skip
+
+
+def test_a_matrix_in_two_layers_stays_one_parameter() -> None:
+    before = """weight $w: float32[4, 4] unknown
+%a = linear(%x, $w, None)
+%b = linear(%a, $w, None)
+return %b"""
+    text = after(before, SEPARATE_WEIGHTS, ASSIGN_ROLES, TIE_WEIGHTS)
+    assert text.count("weight $") == 1
+    assert text.count("$w") == 3
+
+
+@pytest.mark.parametrize(("equal", "weights"), [(True, 1), (False, 2)])
+def test_an_embedding_and_a_head_with_equal_elements_are_tied(equal: bool, weights: int) -> None:
+    graph = parse_graph(
+        """graph m
+input %i: int64[batch=2|3|5, 7]
+weight $table: float32[9, 4] unknown
+weight $head: float32[9, 4] unknown
+%e = embedding(%i, $table)
+%y = linear(%e, $head, None)
+return %y"""
+    )
+    table = np.random.default_rng(0).standard_normal((9, 4)).astype("float32")
+    for value in graph.weights():
+        array = table if equal or value.name == "table" else table + 1e-6
+        value.weight = replace(value.weight, read=lambda array=array: array)
+    run_passes(graph)
+    assert len(graph.weights()) == weights
+    assert [n.code for n in graph.notes] == (["MIG312"] if equal else [])
+
+
+def test_a_pass_that_requires_what_none_ensures_is_refused() -> None:
+    with pytest.raises(ValueError, match="'assign_roles' requires"):
+        run_passes(parse_graph(HEAD + "return %x"), [ASSIGN_ROLES])
