@@ -77,14 +77,14 @@ class Stream(Protocol):
         ...
 
     def __enter__(self) -> Any: ...
-    def __exit__(self, *exc: Any) -> Any: ...
+    def __exit__(self, kind: Any, error: Any, traceback: Any, /) -> Any: ...
 
 
 class Event(Protocol):
     """A mark in a stream."""
 
-    def record(self, stream: Any = None, /) -> None:
-        """Mark this point of `stream`, or of the current one."""
+    def record(self) -> None:
+        """Mark this point of the current stream."""
         ...
 
     def synchronize(self) -> None:
