@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_impls import op_implementations_dict
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -21,7 +22,7 @@ from torch.utils.flop_counter import flop_registry
 
 from migrate.opmap.live import LiveBytes
 from migrate.opmap.operators import OperatorSets
-from migrate.opmap.scopes import Scopes
+from migrate.opmap.scopes import Scopes, current_node
 from migrate.opmap.trace import TraceRow
 from migrate.opmap.values import AssumedValues
 
@@ -30,6 +31,13 @@ COMPOSITE = torch._C.DispatchKey.CompositeExplicitAutograd
 IGNORED = frozenset({"detach", "alias", "lift_fresh", "lift", "lift_fresh_copy", "prim::device", "_assert_async.msg"})
 Args = Sequence[Any]
 Kwargs = dict[str, Any]
+# Allocations: no kernel runs and no byte is touched.
+ALLOCATIONS = frozenset({"empty.memory_format", "empty_strided", "resize_"})
+# In-place operators of gradient scaling, which torch gives no shape rule: what they return.
+IN_PLACE: dict[str, Callable[[Args], Any]] = {
+    "_amp_foreach_non_finite_check_and_unscale_": lambda args: None,
+    "_amp_update_scale_": lambda args: args[0],
+}
 
 
 class NoKernelError(Exception):
@@ -69,6 +77,14 @@ def compute_dtype(inputs: list[Tensor], outputs: list[Tensor]) -> str:
     return dtype_name((floating or inputs or outputs)[0]) if (floating or inputs or outputs) else ""
 
 
+def has_shape_rule(func: Any) -> bool:
+    """Whether the operator runs on fakes; without a rule torch would look for a kernel of the device and crash."""
+    return func in op_implementations_dict or any(
+        torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), key)
+        for key in ("Meta", "CompositeImplicitAutograd")
+    )
+
+
 def has_composite_kernel(func: Any) -> bool:
     """Whether PyTorch, or the library that defines the operator, implements it in terms of others."""
     return torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeExplicitAutograd")
@@ -89,9 +105,19 @@ class StepMode(TorchDispatchMode):
         self.phase = "forward"
         self.nested: list[str] = []
         self.refused: dict[str, str] = {}
+        # Called with what goes wrong in backward, where a raised exception would abort the process unheard.
+        self.on_fault: Callable[[Exception], None] = lambda fault: None
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Args = (), kwargs: Kwargs | None = None) -> Any:
-        kwargs = kwargs or {}
+        try:
+            return self.watch(func, args, kwargs or {})
+        except Exception as fault:
+            if not self.nested and current_node() is not None:
+                self.on_fault(fault)
+            raise
+
+    def watch(self, func: Any, args: Args, kwargs: Kwargs) -> Any:
+        """Decides by the table what becomes of one operator."""
         name = operator_name(func)
         if name in IGNORED or name.startswith("profiler::"):
             return func(*args, **kwargs)
@@ -114,6 +140,11 @@ class StepMode(TorchDispatchMode):
 
     def run(self, func: Any, args: Args, kwargs: Kwargs) -> Any:
         """Runs an operator on fakes; where it asks for values, assumes them and says so."""
+        name = operator_name(func)
+        if name in IN_PLACE:
+            return IN_PLACE[name](args)
+        if not has_shape_rule(func):
+            raise NotImplementedError(f"torch has no shape rule for {name}, so it cannot be traced without a device")
         try:
             return func(*args, **kwargs)
         except (DataDependentOutputException, DynamicOutputShapeException):
@@ -123,7 +154,7 @@ class StepMode(TorchDispatchMode):
                 raise
             if self.on_device(args, kwargs):
                 where = module or "the model"
-                self.notes[f"{operator_name(func)} in {where} depends on data: one possible value was traced"] = None
+                self.notes[f"{name} in {where} depends on data: one possible value was traced"] = None
             return result
 
     def leaf(self, func: Any, name: str, state: str, args: Args, kwargs: Kwargs) -> Any:
@@ -133,7 +164,8 @@ class StepMode(TorchDispatchMode):
         self.live.add(outputs)
         count_flops = flop_registry.get(func._overloadpacket)
         flops = int(count_flops(*args, **kwargs, out_val=result)) if count_flops and state != "metadata" else 0
-        touched = 0 if state == "metadata" else sum(touched_bytes(tensor) for tensor in (*inputs, *outputs))
+        idle = state == "metadata" or name in ALLOCATIONS
+        touched = 0 if idle else sum(touched_bytes(tensor) for tensor in (*inputs, *outputs))
         self.note(name, state, inputs, outputs, touched=touched, flops=flops)
         return result
 
@@ -149,7 +181,7 @@ class StepMode(TorchDispatchMode):
         parts: tuple[str, ...] = (),
     ) -> None:
         """Appends one call to the record."""
-        device = [t for t in (*inputs, *outputs) if t.device.type == self.live.device_type]
+        device = [t for t in (*inputs, *outputs) if t.device.type == self.live.device_type and t.numel() > 0]
         self.calls.append(
             TraceRow(
                 phase=self.current_phase(),

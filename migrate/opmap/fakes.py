@@ -12,21 +12,28 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+from torch.utils.backend_registration import _DummyBackendModule, _setup_privateuseone_for_python_backend
 
 DEVICE_TYPE = "traced"
 
 
+class TracedModule(_DummyBackendModule):
+    """What torch asks of the module of a device: here only which dtypes autocast may be entered with."""
+
+    def get_amp_supported_dtype(self) -> list[torch.dtype]:
+        """The dtypes of mixed precision; whether the target has them is the audit's question."""
+        return [torch.float16, torch.bfloat16]
+
+
 def register_device() -> torch.device:
     """Registers the traced device, once in a process."""
-    _setup_privateuseone_for_python_backend(DEVICE_TYPE)
+    _setup_privateuseone_for_python_backend(DEVICE_TYPE, backend_module=TracedModule())
     return torch.device(f"{DEVICE_TYPE}:0")
 
 
 def fake(mode: FakeTensorMode, tensor: Tensor, device: torch.device) -> FakeTensor:
-    """A fake of `tensor` on `device`; one number keeps its value, so that control flow on it stays decided."""
-    known = tensor.detach() if tensor.numel() == 1 and tensor.device.type == "cpu" else None
-    return FakeTensor(mode, tensor.detach().to("meta"), device, constant=known)
+    """A fake of `tensor` on `device`: it has no values."""
+    return FakeTensor(mode, tensor.detach().to("meta"), device)
 
 
 def fake_model(mode: FakeTensorMode, model: nn.Module, device: torch.device) -> nn.Module:

@@ -63,7 +63,9 @@ def operator_sets(table: OperatorTable) -> OperatorSets:
     listed = ({row[0] for row in read_rows(table.table)} | set(table.plus)) - without
     unknown = sorted(name for name in (*table.without, *table.plus) if name not in aten and "::" not in name)
     if unknown:
-        found = error("MIG416", f"no such ATen operators: {', '.join(unknown)}", where=f"a profile of {table.table.name}")
+        found = error(
+            "MIG416", f"no such ATen operators: {', '.join(unknown)}", where=f"a profile of {table.table.name}"
+        )
         raise MigrateError([found], Exit.INPUT)
     delegating = {op.name for op in aten.values() if op.delegate in listed} - without
     metadata = frozenset(op.name for op in aten.values() if op.kind == "metadata")

@@ -34,7 +34,22 @@ KEYS = {
     "fused": "kernel operators call backward source",
 }
 KNOWN_DTYPES = frozenset(
-    "float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 int64 int32 int16 int8 uint8 bool complex64 complex128".split()
+    (
+        "float64",
+        "float32",
+        "float16",
+        "bfloat16",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "bool",
+        "complex64",
+        "complex128",
+    )
 )
 
 Table = Mapping[str, Any]

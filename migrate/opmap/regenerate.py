@@ -21,8 +21,23 @@ from migrate.opmap.profile import TABLES
 VIEW = re.compile(r"\([a-z](\s*->\s*\*)?\)")
 # What no kernel is needed for although the schema does not say that it is a view.
 METADATA = frozenset(
-    "_unsafe_view _reshape_alias lift lift_fresh detach_ is_same_size is_pinned squeeze_ squeeze_.dim squeeze_.dims t_ "
-    "transpose_ unsqueeze_ sym_constrain_range sym_constrain_range_for_size".split()
+    (
+        "_unsafe_view",
+        "_reshape_alias",
+        "lift",
+        "lift_fresh",
+        "detach_",
+        "is_same_size",
+        "is_pinned",
+        "squeeze_",
+        "squeeze_.dim",
+        "squeeze_.dims",
+        "t_",
+        "transpose_",
+        "unsqueeze_",
+        "sym_constrain_range",
+        "sym_constrain_range_for_size",
+    )
 )
 # Operators that in-tree devices have without naming a dispatch key: the copy is a C++ stub behind a composite kernel.
 IN_TREE = frozenset({"copy_"})

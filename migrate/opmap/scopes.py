@@ -15,6 +15,11 @@ from torch import nn
 ACCUMULATE_GRAD = 2**63
 
 
+def current_node() -> Any:
+    """The autograd node that runs, None outside backward (which torch's own annotation leaves out)."""
+    return torch._C._current_autograd_node()
+
+
 class Scopes:
     """The path of the module that a call belongs to; '' is the model itself."""
 
@@ -63,7 +68,7 @@ class Scopes:
 
     def path(self) -> str:
         """The module of the operator that is being dispatched."""
-        node = torch._C._current_autograd_node()
+        node = current_node()
         if node is None:
             return self.stack[-1] if self.stack else ""
         number = node._sequence_nr()

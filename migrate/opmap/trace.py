@@ -114,7 +114,16 @@ def trace_package(
         profile, output = Path(folder) / "target.json", Path(folder) / "trace.json"
         profile.write_text(json.dumps(resolve(target)), encoding="utf-8")
         options = ["--target", str(profile), "--batch", str(batch), "--precision", precision, "--optimizer", optimizer]
-        command = [sys.executable, "-m", "migrate.opmap.worker", str(directory), name, *options, "--output", str(output)]
+        command = [
+            sys.executable,
+            "-m",
+            "migrate.opmap.worker",
+            str(directory),
+            name,
+            *options,
+            "--output",
+            str(output),
+        ]
         done = subprocess.run(
             command, env=worker_environment(), capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
         )

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -89,16 +89,12 @@ class Step:
         self.inputs, self.targets = (self.draw(specs, config.SIZES) for specs in (config.INPUTS, self.loss.TARGETS))
 
     def draw(self, specs: Sequence[Any], sizes: dict[str, int]) -> tuple[Tensor, ...]:
-        """Fakes for inputs or targets; a single number is drawn, because Python may ask for it."""
-        found: list[Tensor] = []
-        for spec in specs:
-            shape = spec.sizes(sizes, self.options.batch)
-            real = torch.empty(shape, dtype=getattr(torch, spec.dtype), device="meta")
-            if real.numel() == 1:
-                real = torch.ones(shape, dtype=real.dtype)
-            found.append(fake(self.fakes, real, self.device))
+        """Fakes for inputs or targets, at the default of every free size."""
+        shapes = ((spec.sizes(sizes, self.options.batch), getattr(torch, spec.dtype)) for spec in specs)
+        metas = (torch.empty(shape, dtype=dtype, device="meta") for shape, dtype in shapes)
+        found = tuple(fake(self.fakes, meta, self.device) for meta in metas)
         self.live.add(found)
-        return tuple(found)
+        return found
 
     def run(self) -> None:
         """Forward, loss, backward, clipping, and the optimizer twice: its first step allocates its state."""
@@ -158,13 +154,23 @@ class Step:
         }
 
 
-def write(document: dict[str, Any], output: Path | None) -> None:
-    """Writes the document to a file or to standard output."""
+def described(step: Step | None, fault: Exception) -> dict[str, Any]:
+    """The document of a step that failed: where and why."""
+    where = step.scopes.path() if step else ""
+    phase = step.watch.current_phase() if step else "construction"
+    return {"error": {"phase": phase, "module": where, "what": type(fault).__name__, "why": str(fault)[:2000]}}
+
+
+def finish(document: dict[str, Any], output: Path | None) -> NoReturn:
+    """Writes the document to a file or to standard output, and ends the process."""
     text = json.dumps(document)
     if output is None:
-        print(text)
+        print(text, flush=True)
     else:
         output.write_text(text, encoding="utf-8")
+    sys.stdout.flush()
+    # Fakes on a device without an allocator must not meet the interpreter's own tear-down.
+    os._exit(1 if "error" in document else 0)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -173,20 +179,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     step: Step | None = None
     started = time.perf_counter()
     try:
-        step = Step(options)
+        step = made = Step(options)
+        step.watch.on_fault = lambda fault: finish(described(made, fault), options.output)
         step.run()
         document = step.result(time.perf_counter() - started)
     except MigrateError:
         raise
     except Exception as fault:
-        where = step.scopes.path() if step else ""
-        phase = step.watch.current_phase() if step else "construction"
-        failed = {"phase": phase, "module": where, "what": type(fault).__name__, "why": str(fault)[:2000]}
-        document = {"error": failed}
-    write(document, options.output)
-    sys.stdout.flush()
-    # Fakes on a device without an allocator must not meet the interpreter's own tear-down.
-    os._exit(1 if "error" in document else 0)
+        document = described(step, fault)
+    finish(document, options.output)
 
 
 if __name__ == "__main__":
