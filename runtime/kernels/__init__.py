@@ -6,10 +6,10 @@ the numbers. This package knows nothing of models, training loops or the hardwar
 """
 
 from .api import adamw, gelu, layer_norm, linear_cross_entropy, rms_norm, rope, sdpa, swiglu
-from .dispatch import observe, reference_only, reset
+from .dispatch import observe, reference_only
 from .optimizer import FusedAdamW, fused_adamw
 from .request import Call, Request
-from .select import activate, explain, load, prove, save
+from .select import activate, explain, load, prove, reset, save
 from .verdict import Verdict, table
 
 __all__ = [

@@ -30,9 +30,12 @@ def choose(request: Request, run: Callable[..., Any]) -> None:
     _chosen.setdefault(request.kernel, {})[request] = run
 
 
-def reset() -> None:
-    """Forget all choices: every call runs its reference."""
-    _chosen.clear()
+def forget(request: Request | None = None) -> None:
+    """Calls of this class, or all calls, run their references again."""
+    if request is None:
+        _chosen.clear()
+    else:
+        _chosen.get(request.kernel, {}).pop(request, None)
 
 
 @contextmanager

@@ -1,5 +1,4 @@
-"""Selection by proof: an implementation is chosen only where it was shown to be right and faster, and the evidence is
-kept.
+"""Selection by proof: an implementation is chosen only where it was shown to be right and faster, with the evidence.
 
 Measuring happens in `prove` alone, which a program calls before its first step; calls never trigger it. `load` takes
 recorded verdicts without measuring, so that a resumed run computes with the kernels it began with. Knows no kernel in
@@ -9,6 +8,7 @@ particular.
 from __future__ import annotations
 
 import platform
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +26,13 @@ _verdicts: dict[tuple[Request, str], Verdict] = {}
 
 
 def machine(device: torch.device) -> str:
-    """What a measurement depends on besides the implementation: PyTorch, the device's name and its vector unit."""
-    naming = getattr(torch.get_device_module(device), "get_device_name", None)
-    name = naming(device) if naming else platform.machine()
+    """What a measurement depends on besides the implementation: PyTorch, the device's name and the host's vector unit."""
+    about = torch.get_device_module(device)
+    if hasattr(about, "get_device_name"):
+        name = about.get_device_name(device)
+    else:
+        known = about.get_capabilities() if hasattr(about, "get_capabilities") else {}
+        name = f"{known.get('cpu_name', 'processor')} {platform.machine()}"
     return f"torch {torch.__version__}, {name}, {torch.backends.cpu.get_cpu_capability()}, {platform.system()}"
 
 
@@ -37,8 +41,8 @@ def judge(
 ) -> Verdict:
     """Try one implementation; `chosen` says that it may be used.
 
-    It must be right on both memory layouts, at least `margin` faster in the median of the repeats, and slower in at
-    most one repeat of eight.
+    It must be right in every case that `trial.errors` tries, at least `margin` faster in the median of the repeats,
+    and slower in at most one repeat of eight.
     """
     reference = registry.REFERENCE[call.request.kernel]
     known = Verdict(
@@ -59,7 +63,7 @@ def judge(
     if wrong:
         return known
     speed = trial.ratios(call, reference, implementation.run, repeats)
-    middle, lost = trial.median(speed), sum(ratio < 1 for ratio in speed)
+    middle, lost = statistics.median(speed), sum(ratio < 1 for ratio in speed)
     faster = middle >= 1 + margin and lost <= repeats // 8
     reason = "right and faster" if faster else f"not faster by {margin:.0%} (lost {lost} of {repeats} repeats)"
     return replace(known, chosen=faster, reason=reason, speedup=middle, slowest=speed[0], fastest=speed[-1])
@@ -110,7 +114,7 @@ def prove(
     found: list[Verdict] = []
     for call in calls.values() if isinstance(calls, Mapping) else calls:
         decided = _decide(call, repeats, margin)
-        _remember(decided)
+        dispatch.forget(call.request)
         activate(decided, call.device)
         found += decided
     if store is not None:
@@ -153,6 +157,12 @@ def load(store: Path, device: torch.device) -> list[Verdict]:
 def save(store: Path) -> None:
     """Write all verdicts of this process."""
     verdict.write(store, _verdicts.values())
+
+
+def reset() -> None:
+    """Forget all verdicts and choices: every call runs its reference."""
+    _verdicts.clear()
+    dispatch.forget()
 
 
 def explain(kernel: str, device: torch.device) -> list[Verdict]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import statistics
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .registry import module
+from . import registry
 from .request import Call, Like, map_tensors, tensors
 
 Run = Callable[..., Any]
@@ -31,7 +31,7 @@ def draw(call: Call) -> list[Any]:
         return torch.zeros(like.shape, dtype=like.dtype)
 
     args = map_tensors(fill, call.args)
-    special = getattr(module(f"reference/{call.request.kernel}"), "draw", None)
+    special = getattr(registry.module(f"reference/{call.request.kernel}"), "draw", None)
     return special(args, generator) if special else args
 
 
@@ -99,24 +99,54 @@ def _kinds(found: list[Tensor]) -> list[tuple[torch.Size, torch.dtype]]:
     return [(t.shape, t.dtype) for t in found]
 
 
+def _smaller(call: Call) -> Call | None:
+    """The same call with each size that leads some tensor less by one, wherever it occurs; None where the kernel forbids it.
+
+    One verdict speaks for a range of sizes, so a kernel that is right only for multiples of its block must not pass.
+    """
+    likes = _likes(call.args)
+    leading = {size for like in likes for size in like.shape[: -1 if like.dtype.is_floating_point else None]}
+
+    def shrink(like: Like) -> Like:
+        return replace(like, shape=tuple(s - 1 if s in leading and s > 2 else s for s in like.shape))
+
+    smaller = replace(call, args=tuple(map_tensors(shrink, call.args)))
+    try:
+        registry.REFERENCE[call.request.kernel](*draw(smaller))
+    except (RuntimeError, ValueError):
+        return None
+    return smaller
+
+
+def _compare(call: Call, reference: Run, run: Run, spread: bool) -> tuple[float, float, str | None]:
+    args = draw(call)
+    truth = forward_backward(reference, prepare(call, args, next(tensors(args)).device, double=True))
+    with _autocast(call):
+        expected = forward_backward(reference, prepare(call, args, call.device, spread=spread))
+        got = forward_backward(run, prepare(call, args, call.device, spread=spread))
+    if _kinds(got) != _kinds(expected):
+        return math.inf, 0.0, f"wrong: shapes and dtypes are {_kinds(got)}, expected {_kinds(expected)}"
+    worst, own = difference(got, truth), difference(expected, truth)
+    limit = 4 * max(own, _unit(call))
+    return worst, own, None if worst <= limit else f"wrong: error {worst:.1e}, allowed {limit:.1e}"
+
+
 def errors(call: Call, reference: Run, run: Run) -> tuple[float, float, str | None]:
-    """(error, the reference's own error, what is wrong or None), with and without gaps in memory.
+    """(error, the reference's own error, what is wrong or None): the worst as called, with gaps in memory, and smaller.
 
     Wrong is more than four times the reference's error and than four units of the coarsest dtype in play: what another
     order of summation may cost, far below what a mistake costs.
     """
-    args = draw(call)
-    truth = forward_backward(reference, prepare(call, args, next(tensors(args)).device, double=True))
+    smaller = _smaller(call)
+    cases = [("", call, False), (" with gaps in memory", call, True)]
+    cases += [(" with sizes less by one", smaller, False)] if smaller else []
     worst, own = 0.0, 0.0
-    for spread in (False, True):
-        with _autocast(call):
-            expected = forward_backward(reference, prepare(call, args, call.device, spread=spread))
-            got = forward_backward(run, prepare(call, args, call.device, spread=spread))
-        if _kinds(got) != _kinds(expected):
-            return math.inf, own, f"wrong: shapes and dtypes are {_kinds(got)}, expected {_kinds(expected)}"
-        worst, own = max(worst, difference(got, truth)), max(own, difference(expected, truth))
-    limit = max(4 * own, 4 * _unit(call))
-    return worst, own, None if worst <= limit else f"wrong: error {worst:.1e}, allowed {limit:.1e}"
+    for where, case, spread in cases:
+        found, expected, wrong = _compare(case, reference, run, spread)
+        worst, own = max(worst, found), max(own, expected)
+        if wrong:
+            return worst, own, wrong + where
+    return worst, own, None
 
 
 def _unit(call: Call) -> float:
@@ -151,8 +181,3 @@ def ratios(call: Call, reference: Run, run: Run, repeats: int) -> list[float]:
             taken = {side: _seconds(call, side, args, count) for side in pair}
             found.append(taken[reference] / taken[run])
     return sorted(found)
-
-
-def median(values: list[float]) -> float:
-    """The median of the repeats."""
-    return statistics.median(values)
