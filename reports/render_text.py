@@ -56,7 +56,7 @@ class _Page:
         self.width = min(console.width, MAX_WIDTH)
 
     def line(self, *parts: Text | str, indent: int = 0) -> None:
-        joined = Text.assemble(*(part if isinstance(part, Text) else Text(part) for part in parts))
+        joined = Text.assemble(*(part if isinstance(part, Text) else _text(part) for part in parts))
         self.console.print(Padding(joined, (0, 0, 0, indent), expand=False), width=self.width, highlight=False)
 
     def heading(self, title: str) -> None:
@@ -153,7 +153,7 @@ def _findings(page: _Page, report: Report) -> None:
     page.heading("Notes")
     for title, style, what, where, why in findings:
         place = Text.assemble(" at ", _name(where, "bold")) if where else Text()
-        page.line(Text(f"{title}: ", style), _text(what), place, _text(f" ({why})" if why else "", "dim"), indent=2)
+        page.line(_text(f"{title}: ", style), _text(what), place, _text(f" ({why})" if why else "", "dim"), indent=2)
 
 
 def _steps(page: _Page, report: Report) -> None:

@@ -1,5 +1,6 @@
 """Example facts: a small classifier converted for vendor_a, a check that finds gaps, and a hostile report."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -177,7 +178,8 @@ HOSTILE = {
     "attribute": "\"'><svg onload=alert(1)>\" class='x' style=position:fixed",
     "jinja": "{{ 7 * 191 }}{% raw %}{# gone #}",
     "table": "a | b \\| c || `d` ``e`` \\` f |\n| --- |\n| g |",
-    "markdown": "# head\n\n* item\n[link](javascript:alert(1)) ![i](http://evil.test/x) **b** <b>x</b> www.evil.test ~~s~",
+    "markdown": "# head\n\n* item\n"
+    "[link](javascript:alert(1)) ![i](http://evil.test/x) **b** <b>x</b> www.evil.test ~~s~~",
     "rich": "[red]red[/red] [link=http://evil.test]x[/link] [/] [bold",
     "terminal": "\x1b[31mred\x1b]0;title\x07 \x9b2J \r over",
     "direction": "abc\u202egpj.exe\u2028\u2066\x00\ud800",
@@ -280,8 +282,18 @@ def hostile_text(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def hostile(hostile_text: str) -> Report:
+def make_hostile() -> Callable[[str], Report]:
+    """Makes the example with a text in every free string."""
+
+    def make(text: str) -> Report:
+        report = poison(replace(make_example(), mapping=make_check().mapping), text)
+        assert isinstance(report, Report)
+        return report
+
+    return make
+
+
+@pytest.fixture
+def hostile(hostile_text: str, make_hostile: Callable[[str], Report]) -> Report:
     """The example with `hostile_text` in every free string."""
-    report = poison(replace(make_example(), mapping=make_check().mapping), hostile_text)
-    assert isinstance(report, Report)
-    return report
+    return make_hostile(hostile_text)
