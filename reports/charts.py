@@ -141,7 +141,8 @@ def _shares(report: Report) -> list[Share]:
     """The parts of the step, slowest first: as predicted, else as the mapping prices them."""
     priced = [Share(operator=r.operator, seconds=r.seconds) for r in report.mapping if r.seconds is not None]
     stated = report.prediction.shares if report.prediction else ()
-    return sorted(stated or priced, key=lambda s: (-s.seconds, s.operator))
+    costly = [share for share in stated or priced if share.seconds > 0]
+    return sorted(costly, key=lambda s: (-s.seconds, s.operator))
 
 
 def step_time(report: Report) -> BarChart:
@@ -189,17 +190,17 @@ def mapping_states(report: Report) -> StackChart:
 def memory(prediction: Prediction) -> StackChart:
     """The predicted peak by use, in the target's memory."""
     parts = summary.by_count(prediction.memory)
-    other = prediction.peak_bytes - sum(prediction.memory.values())
+    told = sum(prediction.memory.values())
+    other = prediction.peak_bytes - told
     if other > 0:
         parts.append(("other", other))
-    whole = max(prediction.peak_bytes, prediction.capacity_bytes or 0)
-    peak = units.byte_size(prediction.peak_bytes)
-    room = f" of {units.byte_size(prediction.capacity_bytes)}" if prediction.capacity_bytes else ""
+    whole = max(prediction.peak_bytes, told, prediction.capacity_bytes or 0)
+    apart = " The parts are not all alive at once." if other < 0 else ""
     rows = [(name, size, f"part{i % 6}") for i, (name, size) in enumerate(parts)]
     return StackChart(
         name="memory",
         title="Predicted peak memory by use",
-        description=f"{peak}{room} at batch size {prediction.batch_size}, predicted.",
+        description=f"{summary.memory_line(prediction)} at batch size {prediction.batch_size}, predicted.{apart}",
         parts=_stack(rows, prediction.peak_bytes, whole, units.byte_size),
     )
 

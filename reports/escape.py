@@ -15,7 +15,7 @@ PLAIN_CODE = re.compile(r"[^`|\\ ]+( [^`|\\ ]+)*")
 MARKDOWN_MARK = re.compile(
     r"[*\[\]~$`\\&<>|@]"  # emphasis, link, strike, formula, code, escape, HTML, table cell, mention
     r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # emphasis; an underscore inside a word is none
-    r"|^[#+=-]|^\d(?=\d*[.)])"  # heading, list
+    r"|^[#+=-]|^\d(?=\d*[.)](?: |$))"  # heading, list
     r"|:(?=//)|(?<=www)\."  # addresses, which some readers make links of
 )
 BACKSLASHED = frozenset("*[]~$`_#+=-")

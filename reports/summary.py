@@ -135,9 +135,12 @@ def next_steps(report: Report) -> list[Step]:
 
 
 def _findings(report: Report) -> Iterator[Step]:
+    alike: dict[tuple[State, str], list[str]] = {}
     for row in mapping_rows(report):
         if row.todo:
-            yield Step(text=f"{row.operator} ({row.state}): {row.todo}")
+            alike.setdefault((row.state, row.todo), []).append(row.operator)
+    for (state, todo), operators in alike.items():
+        yield Step(text=f"{', '.join(operators)} ({state}): {todo}")
     for diagnostic in report.diagnostics:
         if diagnostic.todo:
             yield Step(text=f"{diagnostic.what}: {diagnostic.todo} ({diagnostic.code})")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports import ParityRow, Share, charts
@@ -36,6 +36,12 @@ def test_step_time_falls_back_on_the_priced_mapping(example):
     ]  # fmt: skip
 
 
+def test_what_costs_nothing_has_no_bar(example):
+    shares = (Share(operator="view", seconds=0.0), Share(operator="add", seconds=1e-6))
+    chart = charts.step_time(replace(example, prediction=replace(example.prediction, shares=shares)))
+    assert [bar.label for bar in chart.bars] == ["add"]
+
+
 def test_a_bound_without_a_colour_gets_the_plain_one(example):
     shares = (Share(operator="x", seconds=1.0, bound="x y"),)
     assert (
@@ -64,6 +70,14 @@ def test_memory_not_accounted_for_is_shown_as_other(example):
     assert [(p.label, p.value) for p in parts] == [("weights", "38.1 MiB  95 %"), ("other", "1.85 MiB  5 %")]
 
 
+def test_memory_parts_that_are_not_alive_at_once_are_said_so(example):
+    chart = charts.memory(
+        replace(example.prediction, memory={"weights": 30_000_000, "gradients": 30_000_000}, capacity_bytes=None)
+    )
+    assert chart.description == "40.0 MiB at batch size 32, predicted. The parts are not all alive at once."
+    assert sum(p.width for p in chart.parts) == pytest.approx(100, abs=0.05)
+
+
 def test_memory_beyond_the_capacity_still_fits_the_drawing(example):
     parts = charts.memory(replace(example.prediction, capacity_bytes=1024)).parts
     assert sum(p.width for p in parts) == pytest.approx(100, abs=0.05)
@@ -72,6 +86,7 @@ def test_memory_beyond_the_capacity_still_fits_the_drawing(example):
 POSITIVE = st.floats(min_value=1e-300, max_value=1e300)
 
 
+@settings(deadline=None)
 @given(values=st.lists(POSITIVE, min_size=1, max_size=8))
 def test_axis_holds_every_value_in_order(values):
     axis = charts.LogAxis.around(values)

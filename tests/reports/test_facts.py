@@ -1,6 +1,8 @@
 """The facts: what they refuse, and the totals that follow from them."""
 
 import dataclasses
+import re
+from pathlib import Path
 
 import pytest
 
@@ -49,3 +51,10 @@ def test_inventory_counts_a_tie_once():
 def test_reference_target_says_that_it_is_no_product():
     assert TargetFacts(name="vendor_a", kind="reference").description == "reference target, no product"
     assert TargetFacts(name="cuda", kind="product").description == ""
+
+
+def test_the_example_of_the_documentation_runs(capsys):
+    document = Path(__file__).parents[2].joinpath("docs", "report.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    exec(compile(example, "docs/report.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("# Migration of `digits.onnx` to `vendor_a`\n")

@@ -64,8 +64,9 @@ def test_next_steps_start_with_what_blocks_and_say_each_thing_once(check_example
         MappingRow(operator="slow", state="fallback", todo="replace it"),
         MappingRow(operator="svd", state="missing", todo="drop it"),
     )
+    rows += (MappingRow(operator="lu", state="missing", todo="drop it"),)
     steps = summary.next_steps(replace(check_example, mapping=rows, unverified=(twice, twice), diagnostics=()))
-    assert [s.text for s in steps] == ["svd (missing): drop it", "slow (fallback): replace it", "speed: time it"]
+    assert [s.text for s in steps] == ["lu, svd (missing): drop it", "slow (fallback): replace it", "speed: time it"]
 
 
 def test_commands_name_package_and_target_and_only_where_a_package_was_written(example, check_example):
