@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Diagnostic, Exit, MigrateError
 from migrate.graph import Dim, Graph
 
-__all__ = ["load_onnx", "open_onnx"]
+if TYPE_CHECKING:
+    from migrate.frontends.onnx.describe import describe
+    from migrate.frontends.onnx.oracle import OnnxOracle
+
+__all__ = ["OnnxOracle", "describe", "load_onnx", "open_onnx"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "OnnxOracle":
+        from migrate.frontends.onnx.oracle import OnnxOracle
+
+        return OnnxOracle
+    if name == "describe":
+        from migrate.frontends.onnx.describe import describe
+
+        return describe
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def open_onnx(source: Path | Any) -> Any:
@@ -31,7 +47,7 @@ def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | Non
     """Read an ONNX model into the common graph.
 
     Args:
-        source: a path, or an `onnx.ModelProto`.
+        source: a path, an `onnx.ModelProto`, or what `open_onnx` gave.
         input_shapes: fixed shapes by input name; all other free sizes stay free.
 
     Raises:
@@ -40,7 +56,7 @@ def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | Non
     from migrate.frontends.onnx.importer import attempt, unsupported_nodes
     from migrate.frontends.onnx.sizes import batch_symbol, candidates, input_sizes
 
-    model = open_onnx(source)
+    model = source if hasattr(source, "opset_imports") else open_onnx(source)
     missing = unsupported_nodes(model)
     if missing:
         raise MigrateError(missing, Exit.UNSUPPORTED)

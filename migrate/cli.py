@@ -1,0 +1,212 @@
+"""The command line: arguments, printing, exit codes. The work is in `migrate.pipeline`, loaded when a command runs.
+
+stdout is for results, stderr for progress and diagnostics. No command asks a question.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from migrate.errors import Diagnostic, Exit, MigrateError, error
+
+app = typer.Typer(
+    name="migrate",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Move model training between accelerators: a model file in, a standalone PyTorch training package out.",
+)
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="An .onnx file.")]
+Target = Annotated[str, typer.Option("--target", help="A target's name (see `migrate targets`) or a .toml profile.")]
+Inputs = Annotated[list[str] | None, typer.Option("--input", help="Fix an input's shape: NAME:2,3,224,224")]
+Loss = Annotated[str, typer.Option("--loss", help="auto, cross_entropy, bce or mse")]
+Precision = Annotated[str, typer.Option("--precision", help="fp32, bf16 or fp16")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit 6 when the target degrades the model.")]
+
+
+@app.command()
+def convert(
+    model: Model,
+    target: Target,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The package's folder (default: NAME).")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="The package's name (default: from the file).")] = None,
+    inputs: Inputs = None,
+    loss: Loss = "auto",
+    optimizer: Annotated[str, typer.Option("--optimizer", help="adamw or sgd")] = "adamw",
+    freeze: Annotated[list[str] | None, typer.Option("--freeze", help="Pattern of tensors not to train.")] = None,
+    trainable: Annotated[list[str] | None, typer.Option("--trainable", help="Pattern of tensors to train.")] = None,
+    precision: Precision = "fp32",
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="Skip the comparison with the source.")] = False,
+    strict: Strict = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace DIR, but never its local/.")] = False,
+    json: Json = False,
+) -> None:
+    """Write a training package for a target, and prove it against the source's own engine."""
+    from migrate import pipeline
+
+    options = pipeline.Options(
+        name=name,
+        input_shapes=parse_inputs(inputs),
+        loss=loss,
+        optimizer=optimizer,
+        freeze=tuple(freeze or ()),
+        trainable=tuple(trainable or ()),
+        precision=precision,
+        verify=not no_verify,
+        strict=strict,
+        overwrite=overwrite,
+        progress=say,
+    )
+    report = pipeline.convert(model, target, out, options)
+    show(report, json)
+    raise typer.Exit(report.verdict.exit_status)
+
+
+@app.command()
+def check(
+    model: Model,
+    target: Target,
+    inputs: Inputs = None,
+    loss: Loss = "auto",
+    precision: Precision = "fp32",
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Samples of the step that is audited.")] = 8,
+    strict: Strict = False,
+    json: Json = False,
+    html: Annotated[Path | None, typer.Option("--html", help="Also write the report as one HTML page.")] = None,
+) -> None:
+    """Tell what a training step of the model will meet on a target: operators, dtypes, memory, time."""
+    from migrate import pipeline
+
+    options = pipeline.Options(
+        input_shapes=parse_inputs(inputs),
+        loss=loss,
+        precision=precision,
+        batch_size=batch_size,
+        strict=strict,
+        progress=say,
+    )
+    report = pipeline.check_report(model, target, options)
+    if html:
+        pipeline.write_html(report, html)
+    show(report, json)
+    raise typer.Exit(report.verdict.exit_status)
+
+
+@app.command()
+def verify(
+    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="A package that `migrate convert` wrote.")],
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, npu, vendor_a, ...")] = "cpu",
+    json: Json = False,
+) -> None:
+    """Repeat a package's stored checks on a device."""
+    from migrate import pipeline
+
+    raise typer.Exit(pipeline.verify_package(directory, device=device, json=json))
+
+
+@app.command()
+def inspect(model: Model, inputs: Inputs = None, json: Json = False) -> None:
+    """Show a model's graph, parameters, shapes, exporter, and what is odd about it."""
+    from migrate import pipeline
+
+    typer.echo(pipeline.inspect(model, parse_inputs(inputs), json=json))
+
+
+@app.command()
+def targets(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One target in full.")] = None, json: Json = False
+) -> None:
+    """List the targets, or show one."""
+    from migrate import listing
+
+    typer.echo(listing.targets(name, json=json))
+
+
+@app.command()
+def ops(
+    frontend: Annotated[str, typer.Option("--frontend", help="onnx")] = "onnx",
+    target: Annotated[str | None, typer.Option("--target", help="The target's ATen operators instead.")] = None,
+    json: Json = False,
+) -> None:
+    """List the operators that a frontend reads, or that a target has."""
+    from migrate import listing
+
+    typer.echo(listing.target_ops(target, json=json) if target else listing.frontend_ops(frontend, json=json))
+
+
+def parse_inputs(texts: list[str] | None) -> dict[str, tuple[int, ...]]:
+    """`NAME:2,3,224,224` as a shape by name; the last colon divides, since names may hold one.
+
+    Raises:
+        MigrateError: exit status 2, MIG105.
+    """
+    shapes: dict[str, tuple[int, ...]] = {}
+    for text in texts or []:
+        name, _, sizes = text.rpartition(":")
+        try:
+            shape = tuple(int(size) for size in sizes.split(","))
+        except ValueError:
+            shape = (0,)
+        if not name or min(shape) < 1:
+            what = error("MIG105", f"cannot read --input {text!r}", todo="write it as NAME:2,3,224,224")
+            raise MigrateError([what], Exit.USAGE)
+        shapes[name] = shape
+    return shapes
+
+
+def say(text: str) -> None:
+    """One line of progress."""
+    typer.echo(text, err=True)
+
+
+def show(report: Any, as_json: bool) -> None:
+    """A report on stdout: one JSON document, or tables for people."""
+    from rich.console import Console
+
+    import reports
+
+    if as_json:
+        typer.echo(reports.render_json(report), nl=False)
+    else:
+        reports.print_report(report, Console())
+
+
+def fail(diagnostics: tuple[Diagnostic, ...], status: Exit) -> NoReturn:
+    """Print diagnostics and leave."""
+    for diagnostic in diagnostics:
+        say(str(diagnostic))
+    sys.exit(int(status))
+
+
+def guarded(command: Callable[[], Any]) -> None:
+    """Run a command; every way in which it may end has its own exit status."""
+    try:
+        command()
+    except MigrateError as fault:
+        fail(fault.diagnostics, fault.status)
+    except KeyboardInterrupt:
+        say("interrupted; nothing was written")
+        sys.exit(int(Exit.INTERRUPTED))
+    except Exception:
+        traceback.print_exc()
+        say("this is a bug of migrate: please report it with the lines above and, if you can, the model file")
+        sys.exit(int(Exit.BUG))
+
+
+def main() -> None:
+    """The entry point `migrate`."""
+    import signal
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    guarded(app)

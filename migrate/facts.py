@@ -1,0 +1,178 @@
+"""From the parts of a run to its report: plain copying, no judgement but the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+import migrate
+from migrate.errors import Diagnostic, Exit
+from reports import (
+    Change,
+    Inventory,
+    MappingRow,
+    ParityRow,
+    Prediction,
+    Report,
+    Share,
+    SourceFacts,
+    TargetFacts,
+    TensorFacts,
+    Unverified,
+    Verdict,
+    Weight,
+)
+
+if TYPE_CHECKING:
+    from migrate.codegen import PackagePlan
+    from migrate.opmap import Audit, AuditRow, Target
+    from migrate.pipeline import Options
+    from migrate.sources import Opened
+
+CHANGES = {"MIG301", "MIG303", "MIG311", "MIG312"}
+
+
+def build_report(
+    command: Literal["convert", "check"],
+    *,
+    opened: Opened,
+    plan: PackagePlan,
+    target: Target,
+    audit: Audit,
+    options: Options,
+    verification: Any = None,
+) -> Report:
+    """The report of a `check` or of a `convert`."""
+    notes = opened.graph.notes
+    found = tuple(verification.diagnostics) if verification is not None else ()
+    return Report(
+        command=command,
+        tool_version=migrate.__version__,
+        source=source_facts(opened, plan),
+        target=TargetFacts(name=target.name, kind=target.kind, precision=audit.precision),
+        verdict=verdict(command, audit, options, verification),
+        package=plan.name if command == "convert" else None,
+        inventory=inventory(plan),
+        changes=tuple(change(note) for note in notes if note.code in CHANGES),
+        mapping=tuple(mapping_row(row) for row in audit.rows),
+        parity=tuple(parity(verification.rows)) if verification is not None else (),
+        prediction=prediction(audit, target),
+        unverified=tuple(unverified(command, target, verification)),
+        diagnostics=(*(n for n in notes if n.code not in CHANGES), *found, *audit.diagnostics),
+    )
+
+
+def source_facts(opened: Opened, plan: PackagePlan) -> SourceFacts:
+    """What was read."""
+    facts = opened.description
+    return SourceFacts(
+        name=opened.name,
+        format=facts.format,
+        sha256=opened.sha256,
+        producer=facts.producer,
+        opsets=facts.opsets,
+        inputs=tuple(TensorFacts(name=s.name, shape=s.shape, dtype=s.dtype) for s in plan.inputs),
+        outputs=tuple(TensorFacts(name=s.name, shape=s.shape, dtype=s.dtype) for s in plan.outputs),
+        operators=facts.operators,
+        oddities=facts.oddities,
+    )
+
+
+def inventory(plan: PackagePlan) -> Inventory:
+    """Every tensor of the package and where it came from."""
+    weights = tuple(
+        Weight(
+            name=tensor.key,
+            shape=tensor.shape,
+            dtype=tensor.dtype,
+            role="parameter" if tensor.weight.role == "parameter" else "buffer",
+            trainable=tensor.weight.trainable,
+            source=tensor.weight.source,
+            tied_to=tensor.tied_to,
+        )
+        for tensor in plan.tensors
+    )
+    return Inventory(weights=weights)
+
+
+def change(note: Diagnostic) -> Change:
+    """A note of the graph as something that was changed."""
+    return Change(what=note.what, why=note.why, code=note.code, nodes=(note.where,) if note.where else ())
+
+
+def mapping_row(row: AuditRow) -> MappingRow:
+    """An operator of the step on the target."""
+    return MappingRow(
+        operator=row.operator,
+        state=row.state,
+        count=row.count,
+        dtypes=row.dtypes,
+        phases=row.phases,
+        modules=row.modules,
+        nodes=row.sources,
+        seconds=row.seconds,
+        todo=row.todo,
+    )
+
+
+def parity(rows: Iterable[Any]) -> Iterable[ParityRow]:
+    """The comparisons."""
+    for row in rows:
+        yield ParityRow(
+            check=row.check,
+            passed=row.passed,
+            case=row.case,
+            metric=row.metric,
+            error=row.error,
+            tolerance=row.tolerance,
+            engine=row.engine,
+        )
+
+
+def prediction(audit: Audit, target: Target) -> Prediction:
+    """Step time and memory from the target's figures."""
+    shares = sorted((r for r in audit.rows if r.seconds > 0), key=lambda r: -r.seconds)
+    return Prediction(
+        step_seconds=audit.cost.seconds,
+        samples_per_second=audit.cost.samples_per_second,
+        peak_bytes=audit.memory.peak,
+        basis=f"roofline of {target.name}: launch + max(bytes / bandwidth, operations / peak rate), per operator",
+        batch_size=audit.batch,
+        capacity_bytes=int(target.memory_bytes.value),
+        memory=memory_split(audit),
+        shares=tuple(Share(operator=r.operator, seconds=r.seconds) for r in shares),
+    )
+
+
+def memory_split(audit: Audit) -> dict[str, int]:
+    """The parts of the predicted peak."""
+    memory = audit.memory
+    parts = {"parameters": memory.parameters, "gradients": memory.gradients, "optimizer": memory.optimizer}
+    return parts | {"activations": memory.activations}
+
+
+def unverified(command: str, target: Target, verification: Any) -> Iterable[Unverified]:
+    """What the run could not establish."""
+    if command == "convert" and verification is None:
+        yield Unverified(what="parity with the source", why="--no-verify was given", todo="python -m NAME verify")
+    if verification is not None:
+        for note in verification.notes:
+            yield Unverified(what="part of the verification", why=note)
+    if target.kind != "host":
+        yield Unverified(
+            what=f"speed and memory on {target.name}",
+            why="predicted from the target's figures, not measured",
+            todo=f"python -m NAME verify --device {target.name}, then train there",
+        )
+
+
+def verdict(command: str, audit: Audit, options: Options, verification: Any) -> Verdict:
+    """How the run ended, and the exit status that says so."""
+    if verification is not None and not verification.passed:
+        return Verdict(outcome="parity_failed", exit_status=Exit.PARITY, reason=verification.reason)
+    status = Exit.DEGRADED if options.strict and audit.degraded else Exit.OK
+    if command == "check" or not audit.trains:
+        outcome = "cannot_train" if not audit.trains else "degraded" if audit.degraded else "trains"
+        return Verdict(outcome=outcome, exit_status=status, reason=audit.verdict)
+    outcome = "verified" if verification is not None else "unverified"
+    return Verdict(outcome=outcome, exit_status=status, reason=audit.verdict)

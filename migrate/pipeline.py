@@ -1,0 +1,285 @@
+"""The flow, one way: source -> graph -> passes -> plan -> package -> audit -> verification -> report.
+
+The command line and the Python API both call this. Each step is another package's work.
+"""
+
+from __future__ import annotations
+
+import json as _json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import migrate
+from migrate.errors import Diagnostic, Exit, MigrateError, error
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from migrate.codegen import PackagePlan
+    from migrate.graph import Graph
+    from migrate.opmap import Audit, Target
+    from migrate.sources import Opened
+    from reports import Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a user may choose; the defaults are those of the command line."""
+
+    name: str | None = None
+    input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    loss: str = "auto"
+    optimizer: str = "adamw"
+    precision: str = "fp32"
+    freeze: tuple[str, ...] = ()
+    trainable: tuple[str, ...] = ()
+    batch_size: int = 8
+    verify: bool = True
+    strict: bool = False
+    overwrite: bool = False
+    progress: Callable[[str], None] = lambda text: None
+
+
+DEFAULTS = Options()
+
+
+def load(source: Any, options: Options = DEFAULTS) -> Graph:
+    """The common graph of a source, passes applied.
+
+    Raises:
+        MigrateError: the source cannot be read, is not supported, or would have nothing to train.
+    """
+    return _prepare(_open(source, options), options).graph
+
+
+def to_module(source: Any, options: Options = DEFAULTS) -> nn.Module:
+    """The emitted model, the same text as on disk, compiled and loaded in memory with the source's weights."""
+    from migrate.codegen import to_module as load_in_memory
+
+    return load_in_memory(load(source, options))
+
+
+def check(source: Any, target: str, options: Options = DEFAULTS) -> Audit:
+    """What a training step of the source meets on a target."""
+    return _checked(source, target, options)[2]
+
+
+def check_report(source: Any, target: str, options: Options = DEFAULTS) -> Report:
+    """`check`, as a report."""
+    from migrate.facts import build_report
+
+    opened, plan, audit, chosen = _checked(source, target, options)
+    return build_report("check", opened=opened, plan=plan, target=chosen, audit=audit, options=options)
+
+
+def convert(source: Any, target: str, out: Path | str | None = None, options: Options = DEFAULTS) -> Report:
+    """Write a training package for a target and prove it against the source's own engine.
+
+    Nothing is left where it fails; a package whose parity failed is kept, and marked in its report.
+
+    Raises:
+        MigrateError: as `load`, or the target or the folder is refused.
+    """
+    from migrate.codegen import install, write_package
+    from migrate.facts import build_report
+    from migrate.opmap import audit_package, load_target, resolve
+
+    chosen = load_target(target)
+    name = _package_name(source, options)
+    folder = Path(out) if out is not None else Path(name)
+    _refuse_existing(folder, options.overwrite)
+    opened = _prepare(_open(source, options), options)
+    plan = _plan(opened, name, options)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".migrate-", dir=folder.parent) as stage:
+        options.progress("writing the package")
+        staged = write_package(plan, Path(stage) / "package", target=resolve(chosen))
+        options.progress(f"auditing a training step on {chosen.name}")
+        audit = audit_package(
+            staged, name, chosen, batch=options.batch_size, precision=options.precision, optimizer=options.optimizer
+        )
+        verification = _verify(staged, plan, opened, options) if options.verify else None
+        report = build_report(
+            "convert",
+            opened=opened,
+            plan=plan,
+            target=chosen,
+            audit=audit,
+            options=options,
+            verification=verification,
+        )
+        _write_reports(staged, report)
+        install(staged, folder, overwrite=options.overwrite)
+    return report
+
+
+def verify_package(directory: Path, *, device: str = "cpu", json: bool = False) -> int:
+    """Run a package's stored checks in a process of its own and return its exit status.
+
+    Raises:
+        MigrateError: exit status 3, the folder is no package.
+    """
+    names = [path.parent.name for path in sorted(directory.glob("*/weights.json"))]
+    if len(names) != 1:
+        what = error("MIG108", "not a package that migrate wrote", where=directory.name)
+        raise MigrateError([what], Exit.INPUT)
+    command = [sys.executable, "-m", names[0], "verify", "--device", device, *(["--json"] if json else [])]
+    return subprocess.run(command, cwd=directory, check=False).returncode
+
+
+def inspect(source: Any, input_shapes: dict[str, tuple[int, ...]], *, json: bool = False) -> str:
+    """The graph, its parameters and what is odd about the source, as text or JSON."""
+    from migrate.graph.text import print_graph
+
+    opened = _open(source, Options(input_shapes=input_shapes))
+    opened = _prepare(opened, DEFAULTS)
+    facts = opened.description
+    if json:
+        weights = [v for v in opened.graph.weights() if v.weight]
+        document = {
+            "source": opened.name,
+            "sha256": opened.sha256,
+            "format": facts.format,
+            "producer": facts.producer,
+            "opsets": dict(facts.opsets),
+            "operators": dict(facts.operators),
+            "oddities": list(facts.oddities),
+            "weights": [{"name": v.name, "shape": list(v.shape), "role": v.weight.role} for v in weights if v.weight],
+            "graph": print_graph(opened.graph),
+            "notes": [str(note) for note in opened.graph.notes],
+        }
+        return _json.dumps(document, indent=1)
+    head = [f"{opened.name}: {facts.format}, {facts.producer or 'unknown producer'}"]
+    head += [f"  odd: {oddity}" for oddity in facts.oddities]
+    head += [f"  {note}" for note in opened.graph.notes]
+    return "\n".join([*head, "", print_graph(opened.graph)])
+
+
+def write_html(report: Report, path: Path) -> None:
+    """The report as one page."""
+    from reports import render_html
+
+    path.write_text(render_html(report), encoding="utf-8")
+
+
+# ---- the steps
+
+
+def _open(source: Any, options: Options) -> Opened:
+    from migrate.sources import open_source
+
+    options.progress("reading the model")
+    return open_source(source, options.input_shapes)
+
+
+def _prepare(opened: Opened, options: Options) -> Opened:
+    """Run the passes and apply the user's choice of what is trained."""
+    from migrate.graph.passes import run_passes
+
+    run_passes(opened.graph)
+    _choose_trainable(opened.graph, options)
+    if not any(v.weight and v.weight.role == "parameter" and v.weight.trainable for v in opened.graph.weights()):
+        what = error("MIG310", "the package would have nothing to train", where=opened.name, todo="see --trainable")
+        raise MigrateError([what], Exit.UNSUPPORTED)
+    return opened
+
+
+def _choose_trainable(graph: Graph, options: Options) -> None:
+    from dataclasses import replace
+
+    def matches(source: str, patterns: tuple[str, ...]) -> bool:
+        return any(fnmatchcase(source, pattern) for pattern in patterns)
+
+    for value in graph.weights():
+        weight = value.weight
+        if weight is None or not value.is_float or weight.kind:
+            continue
+        if matches(weight.source, options.trainable):
+            value.weight = replace(weight, role="parameter", trainable=True)
+        elif matches(weight.source, options.freeze):
+            value.weight = replace(weight, trainable=False)
+
+
+def _plan(opened: Opened, name: str, options: Options) -> PackagePlan:
+    from migrate.codegen import Settings, Source, plan_package
+
+    train = {"optimizer": {"name": options.optimizer}, "precision": {"mode": options.precision}}
+    source = Source(
+        name=opened.name,
+        sha256=opened.sha256,
+        framework=opened.description.format,
+        tool_version=migrate.__version__,
+    )
+    options.progress("planning the package")
+    return plan_package(opened.graph, name=name, settings=Settings(loss=options.loss, train=train), source=source)
+
+
+def _checked(source: Any, target: str, options: Options) -> tuple[Opened, PackagePlan, Audit, Target]:
+    from migrate.codegen import write_package
+    from migrate.opmap import audit_package, load_target, resolve
+
+    chosen = load_target(target)
+    name = _package_name(source, options)
+    opened = _prepare(_open(source, options), options)
+    plan = _plan(opened, name, options)
+    with tempfile.TemporaryDirectory(prefix="migrate-") as stage:
+        staged = write_package(plan, Path(stage) / "package", target=resolve(chosen), weights=False)
+        options.progress(f"auditing a training step on {chosen.name}")
+        audit = audit_package(
+            staged, name, chosen, batch=options.batch_size, precision=options.precision, optimizer=options.optimizer
+        )
+    return opened, plan, audit, chosen
+
+
+def _verify(staged: Path, plan: PackagePlan, opened: Opened, options: Options) -> Any:
+    from migrate.verify import verify
+
+    options.progress("verifying against the source's own engine")
+    return verify(staged, plan.name, opened.graph, opened.oracle(), plan)
+
+
+def _write_reports(directory: Path, report: Report) -> None:
+    import reports
+
+    (directory / "report").mkdir(exist_ok=True)
+    (directory / "report" / "report.json").write_text(reports.render_json(report), encoding="utf-8")
+    (directory / "report" / "report.html").write_text(reports.render_html(report), encoding="utf-8")
+    (directory / "MIGRATION.md").write_text(reports.render_markdown(report), encoding="utf-8")
+
+
+def _package_name(source: Any, options: Options) -> str:
+    from migrate.codegen import package_name
+
+    if options.name is None:
+        return package_name(Path(source).stem if isinstance(source, str | os.PathLike) else "model")
+    if package_name(options.name) != options.name:
+        todo = f"for example {package_name(options.name)!r}"
+        what = error("MIG106", f"{options.name!r} cannot be a package's name", todo=todo)
+        raise MigrateError([what], Exit.USAGE)
+    return options.name
+
+
+def _refuse_existing(folder: Path, overwrite: bool) -> None:
+    if folder.exists() and not overwrite:
+        what = error("MIG107", "the folder exists", where=str(folder), todo="--overwrite replaces all but its local/")
+        raise MigrateError([what], Exit.USAGE)
+
+
+__all__ = [
+    "Diagnostic",
+    "Options",
+    "check",
+    "check_report",
+    "convert",
+    "inspect",
+    "load",
+    "to_module",
+    "verify_package",
+]
