@@ -126,6 +126,7 @@ def render_html(report: Report) -> str:
             mapping=summary.mapping_rows(report),
             state_meanings=[(state, summary.STATE_MEANINGS[state]) for state in summary.state_counts(report)],
             states_chart=charts.mapping_states(report),
+            parity=summary.parity_rows(report),
             parity_line=summary.parity_line(report),
             parity_chart=charts.parity(report),
             time_chart=charts.step_time(report),

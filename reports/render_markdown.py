@@ -109,7 +109,7 @@ def _parity(report: Report) -> Iterator[str]:
     yield f"{text(summary.parity_line(report))}."
     yield ""
     head = ["Check", "Case", "Result", "Error:", "Tolerance:", "Measure", "Against"]
-    yield from _table(head, [_compared(row) for row in report.parity])
+    yield from _table(head, [_compared(row) for row in summary.parity_rows(report)])
 
 
 def _prediction(report: Report) -> Iterator[str]:

@@ -139,7 +139,7 @@ def _parity_rows(rows: Iterable[ParityRow]) -> Table:
 def _parity_table(page: _Page, report: Report) -> None:
     if report.parity:
         page.heading("Comparison with the source")
-        page.table(_parity_rows(report.parity))
+        page.table(_parity_rows(summary.parity_rows(report)))
 
 
 def _findings(page: _Page, report: Report) -> None:

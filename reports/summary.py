@@ -80,6 +80,11 @@ def severity(row: ParityRow) -> float:
     return row.error / row.tolerance if row.tolerance > 0 else (math.inf if row.error > 0 else 0.0)
 
 
+def parity_rows(report: Report) -> list[ParityRow]:
+    """The comparisons as they were made, failed ones first."""
+    return sorted(report.parity, key=lambda row: row.passed)
+
+
 def worst_parity(report: Report) -> ParityRow | None:
     """The comparison that came closest to its tolerance, or exceeded it most."""
     return max(report.parity, key=lambda row: (not row.passed, severity(row)), default=None)
@@ -95,7 +100,7 @@ def parity_line(report: Report) -> str:
     if worst.error is None or worst.tolerance is None:
         return line
     closest = f"{units.error(worst.error)} of {units.error(worst.tolerance)} ({worst.check})"
-    return f"{line}; closest to its tolerance: {closest}"
+    return f"{line}; {'closest to its tolerance' if worst.passed else 'worst'}: {closest}"
 
 
 def mapping_line(report: Report) -> str:
@@ -135,6 +140,8 @@ def next_steps(report: Report) -> list[Step]:
 
 
 def _findings(report: Report) -> Iterator[Step]:
+    if failed := dict.fromkeys(row.check for row in report.parity if not row.passed):
+        yield Step(text=f"Find out why this differs from the source before you train: {', '.join(failed)}")
     alike: dict[tuple[State, str], list[str]] = {}
     for row in mapping_rows(report):
         if row.todo:

@@ -58,6 +58,14 @@ def test_parity_line(example, bare):
     assert summary.parity_line(bare) == "not compared with the source"
 
 
+def test_a_failed_comparison_comes_first_in_line_table_and_steps(example):
+    failed = ParityRow(check="loss", passed=False, error=math.nan, tolerance=1e-4)
+    report = replace(example, parity=(*example.parity, failed, failed))
+    assert summary.parity_line(report) == "7 of 9 checks passed; worst: nan of 1.0e-04 (loss)"
+    assert summary.parity_rows(report) == [failed, failed, *example.parity]
+    assert summary.next_steps(report)[0].text == "Find out why this differs from the source before you train: loss"
+
+
 def test_next_steps_start_with_what_blocks_and_say_each_thing_once(check_example):
     twice = Unverified(what="speed", why="no device", todo="time it")
     rows = (
