@@ -22,7 +22,8 @@ _NAMES = {"float": "float32", "double": "float64"}
 class OnnxBuilder(Builder):
     """A `Builder` with what ONNX handlers ask for."""
 
-    num_outputs = 1
+    num_outputs = 1  # up to the last one that is used
+    output_names: tuple[str, ...] = ()
     opset = 1
 
     def numbers(self, value: Value) -> list[Any]:
@@ -105,7 +106,9 @@ class Importer:
             assert entry is not None
             inputs = [None if v is None or v.name == "" else self.env[v.name or ""] for v in node.inputs]
             attributes = {name: attribute_value(a) for name, a in node.attributes.items()}
-            self.builder.num_outputs = sum(1 for v in node.outputs if v.name)
+            used = [i for i, v in enumerate(node.outputs, 1) if v.uses() or v.is_graph_output()]
+            self.builder.num_outputs = max(used, default=1)
+            self.builder.output_names = tuple(v.name or "" for v in node.outputs)
             result = entry.handler(self.builder, *inputs, **attributes)
         results = result if isinstance(result, tuple | list) else (result,)
         for value, made in zip(node.outputs, results, strict=False):  # pyright: ignore[reportUnknownArgumentType]
@@ -167,8 +170,9 @@ def attempt(model: ir.Model, inputs: list[InputSizes], plan: Plan, batch: str | 
     builder = OnnxBuilder(model.graph.name or "model")
     builder.declared_batch = declared
     importer = Importer(model, builder)
+    baked = batch is not None and not any(batch in item.shape for item in inputs)
     for item in inputs:
-        _add_input(importer, item, plan, batch, declared)
+        _add_input(importer, item, plan, batch, baked)
     try:
         return importer.run()
     except InferenceError as fault:
@@ -179,13 +183,14 @@ def attempt(model: ir.Model, inputs: list[InputSizes], plan: Plan, batch: str | 
         raise _failed("MIG203", "cannot be expressed exactly", builder, fault.reason, fault.todo) from fault
 
 
-def _add_input(importer: Importer, item: InputSizes, plan: Plan, batch: str | None, declared: int) -> None:
+def _add_input(importer: Importer, item: InputSizes, plan: Plan, batch: str | None, baked: bool) -> None:
     builder = importer.builder
+    declared = builder.declared_batch
     (value,) = (v for v in importer.model.graph.inputs if v.name == item.name)
     dtype = HALF.get(name := dtype_name(value.dtype), name)
     shape: list[Any] = []
     for axis, size in enumerate(item.shape):
-        if axis == 0 and len(item.shape) > 1 and batch is not None and size in (batch, declared):
+        if axis == 0 and len(item.shape) > 1 and baked and size == declared:
             size = batch
         sample = plan.get(size) if isinstance(size, str) else size
         shape.append((size, sample) if isinstance(sample, tuple) else sample)

@@ -34,7 +34,8 @@ def resolve_pads(
         return same_pads(x, kernel, strides, dilations, auto_pad == "SAME_UPPER")
     if auto_pad not in ("NOTSET", "VALID"):
         raise Unsupported(f"auto_pad {auto_pad!r}")
-    return [0] * 2 * rank if auto_pad == "VALID" or not pads else list(pads)
+    given: Any = pads if pads and auto_pad != "VALID" else (0,) * 2 * rank
+    return list(given)
 
 
 def torch_pads(pads: list[Size]) -> tuple[Size, ...]:
@@ -69,8 +70,66 @@ def onnx_conv(
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     kernel: Any = W.shape[2:]
     around = resolve_pads(X, rank, auto_pad, pads, kernel, strides, dilations)
-    padding: Any = tuple(around[:rank])
-    if not is_symmetric(around):
-        X, padding = b.pad(X, torch_pads(around)), (0,) * rank
+    even = is_symmetric(around)
+    x = X if even else b.pad(X, torch_pads(around))
+    padding = tuple(around[:rank]) if even else (0,) * rank
     conv = getattr(b, f"conv{rank}d")
-    return conv(X, W, B, stride=strides, padding=padding, dilation=dilations, groups=group)
+    return conv(x, W, B, stride=strides, padding=padding, dilation=dilations, groups=group)
+
+
+def transposed_pads(
+    X: Value, kernel: Any, strides: Any, dilations: Any, extra: Any, auto_pad: str, pads: Any, output_shape: Any
+) -> list[Any]:
+    """What is cut from the full result: ONNX pads, computed where the wanted size is given instead."""
+    rank = len(kernel)
+    if auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise Unsupported(f"auto_pad {auto_pad!r}")
+    if output_shape is None and auto_pad in ("NOTSET", "VALID"):
+        return list(pads) if pads and auto_pad == "NOTSET" else [0] * 2 * rank
+    begins: list[Any] = []
+    ends: list[Any] = []
+    for i in range(rank):
+        size: Any = X.shape[2 + i]
+        wanted: Any = output_shape[i - rank] if output_shape is not None else size * strides[i]
+        total = strides[i] * (size - 1) + extra[i] + (kernel[i] - 1) * dilations[i] + 1 - wanted
+        half = total // 2
+        begins.append(
+            total - half
+            if auto_pad == "SAME_LOWER" or (output_shape is not None and auto_pad != "SAME_UPPER")
+            else half
+        )
+        ends.append(total - begins[-1])
+    return [*begins, *ends]
+
+
+@onnx_op("ConvTranspose")
+def onnx_conv_transpose(
+    b: OnnxBuilder,
+    X: Value,
+    W: Value,
+    B: Value | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Any = None,
+    group: int = 1,
+    kernel_shape: Any = None,
+    output_padding: Any = None,
+    output_shape: Any = None,
+    pads: Any = None,
+    strides: Any = None,
+) -> Value:
+    """Uneven pads are cut from the full result, of which torch's even padding is a special case."""
+    del kernel_shape  # the weight has it
+    rank = W.rank - 2
+    kernel: Any = W.shape[2:]
+    strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
+    extra = output_padding or (0,) * rank
+    around = transposed_pads(X, kernel, strides, dilations, extra, auto_pad, pads, output_shape)
+    conv = getattr(b, f"conv_transpose{rank}d")
+    whole = {"stride": strides, "dilation": dilations, "groups": group}
+    if is_symmetric(around) and all(e < max(s, d) for e, s, d in zip(extra, strides, dilations, strict=True)):
+        return conv(X, W, B, padding=tuple(around[:rank]), output_padding=tuple(extra), **whole)
+    grown = [-p for p in around[:rank]] + [e - p for p, e in zip(around[rank:], extra, strict=True)]
+    if any(extra) and B is not None:
+        raise Unsupported("ConvTranspose with a bias, uneven pads and output_padding")
+    return b.pad(conv(X, W, B, **whole), torch_pads(grown))

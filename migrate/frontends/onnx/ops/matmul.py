@@ -28,17 +28,22 @@ def onnx_gemm(
     transB: int = 0,
 ) -> Value:
     """alpha * A B + beta * C, each transposed where its flag says so."""
-    if transA:
-        A = b.permute(A, (1, 0))
+    left = b.permute(A, (1, 0)) if transA else A
     if B.weight is not None and alpha == beta == 1:
         weight = B if transB else b.permute(B, (1, 0))
         width = weight.shape[0]
         if C is None:
-            return b.linear(A, weight)
+            return b.linear(left, weight)
         if C.weight is not None and C.rank in (1, 2) and C.shape == (1,) * (C.rank - 1) + (width,):
-            return b.linear(A, weight, C if C.rank == 1 else b.reshape(C, (width,)))
-    product = b.matmul(A, b.permute(B, (1, 0)) if transB else B)
+            return b.linear(left, weight, C if C.rank == 1 else b.reshape(C, (width,)))
+    product = b.matmul(left, b.permute(B, (1, 0)) if transB else B)
     product = product if alpha == 1 else b.mul(product, alpha)
     if C is None:
         return product
     return b.add(product, C if beta == 1 else b.mul(C, beta))
+
+
+@onnx_op("Einsum", since=12)
+def onnx_einsum(b: OnnxBuilder, *Inputs: Value, equation: str) -> Value:
+    """Torch has the same equations."""
+    return b.einsum(equation, *Inputs)

@@ -1,0 +1,154 @@
+"""Pooling, exact for every padding and rounding: torch's own callables where they say it, else padding written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from migrate.frontends.onnx.importer import OnnxBuilder
+from migrate.frontends.onnx.ops.conv import is_symmetric, resolve_pads, torch_pads
+from migrate.frontends.onnx.registry import Unsupported, onnx_op
+from migrate.graph import Size, Value
+from migrate.graph.sizes import Dim, apply
+
+SMALLEST = {"int8": -128, "uint8": 0}
+
+
+def smaller(left: Any, right: Any) -> Any:
+    """The smaller of two sizes."""
+    return apply("min", left, right) if isinstance(left, Dim) or isinstance(right, Dim) else min(left, right)
+
+
+def reach_beyond(x: Value, pads: list[Size], kernel: Any, strides: Any, dilations: Any) -> list[Size]:
+    """What ceil_mode adds at the end of each axis, so that the last window is complete.
+
+    A window counts only if it starts inside the input or the padding before it.
+    """
+    rank = len(kernel)
+    more: list[Size] = []
+    for i in range(rank):
+        size: Any = x.shape[2 + i]
+        reach = (kernel[i] - 1) * dilations[i] + 1
+        total: Any = size + pads[i] + pads[rank + i]
+        out = (total - reach + strides[i] - 1) // strides[i] + 1
+        out = smaller(out, (size + pads[i] - 1) // strides[i] + 1)
+        more.append((out - 1) * strides[i] + reach - total)
+    return [*[0] * rank, *more]
+
+
+def small(pads: list[Size], kernel: Any) -> bool:
+    """Whether torch's pooling takes this padding: at most half a window, the same on both sides."""
+    return is_symmetric(pads) and all(2 * int(p) <= k for p, k in zip(pads, kernel, strict=False))  # pyright: ignore[reportArgumentType]
+
+
+@onnx_op("MaxPool")
+def onnx_max_pool(
+    b: OnnxBuilder,
+    X: Value,
+    *,
+    kernel_shape: Any,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    dilations: Any = None,
+    pads: Any = None,
+    storage_order: int = 0,
+    strides: Any = None,
+) -> Value:
+    """Padding that torch's pooling does not take is written out as minus infinity."""
+    del storage_order  # the order of the indices, which are refused
+    if b.num_outputs > 1:
+        raise Unsupported("the indices of MaxPool are used")
+    rank = X.rank - 2
+    strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
+    around = resolve_pads(X, rank, auto_pad, pads, kernel_shape, strides, dilations)
+    pool = getattr(b, f"max_pool{rank}d")
+    if small(around, kernel_shape) and X.is_float:
+        extra = {"dilation": dilations} if set(dilations) != {1} else {}
+        extra |= {"ceil_mode": True} if ceil_mode else {}
+        return pool(X, kernel_shape, stride=strides, padding=tuple(around[:rank]), **extra)
+    beyond = reach_beyond(X, around, kernel_shape, strides, dilations) if ceil_mode else [0] * 2 * rank
+    whole = [p + q for p, q in zip(around, beyond, strict=True)]
+    return _exact_max_pool(b, X, kernel_shape, strides, dilations, whole)
+
+
+def _exact_max_pool(b: OnnxBuilder, x: Value, kernel: Any, strides: Any, dilations: Any, pads: list[Any]) -> Value:
+    rank = x.rank - 2
+    integer = None if x.is_float else x.dtype
+    if integer is not None:
+        if integer not in SMALLEST:
+            raise Unsupported(f"MaxPool of {integer}")
+        x = b.cast(x, "torch.float32")  # holds every 8-bit integer
+    lowest = float("-inf") if integer is None else float(SMALLEST[integer])
+    x = b.pad(x, torch_pads(pads), value=lowest) if any(pads) else x
+    x = getattr(b, f"max_pool{rank}d")(x, kernel, stride=strides, dilation=dilations)
+    return x if integer is None else b.cast(x, f"torch.{integer}")
+
+
+@onnx_op("AveragePool")
+def onnx_average_pool(
+    b: OnnxBuilder,
+    X: Value,
+    *,
+    kernel_shape: Any,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    count_include_pad: int = 0,
+    dilations: Any = None,
+    pads: Any = None,
+    strides: Any = None,
+) -> Value:
+    """Torch's own where padding is even and windows are whole, else the share of each window that counts is divided out."""
+    rank = X.rank - 2
+    strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
+    around = resolve_pads(X, rank, auto_pad, pads, kernel_shape, strides, dilations)
+    include = bool(count_include_pad)
+    if small(around, kernel_shape) and not ceil_mode and set(dilations) == {1} and rank <= 3:
+        extra = {} if include or not any(around) else {"count_include_pad": False}
+        pool = getattr(b, f"avg_pool{rank}d")
+        return pool(X, kernel_shape, stride=strides, padding=tuple(around[:rank]), **extra)
+    beyond: list[Any] = reach_beyond(X, around, kernel_shape, strides, dilations) if ceil_mode else [0] * 2 * rank
+    return b.padded_avg_pool(
+        X, kernel_shape, strides, torch_pads(around), torch_pads(beyond), dilations, count_include_pad=include
+    )
+
+
+@onnx_op("LpPool", since=2)
+def onnx_lp_pool(
+    b: OnnxBuilder,
+    X: Value,
+    *,
+    kernel_shape: Any,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    dilations: Any = None,
+    p: int = 2,
+    pads: Any = None,
+    strides: Any = None,
+) -> Value:
+    """The p-norm of absolute values; torch's own lacks the absolute value and padding."""
+    rank = X.rank - 2
+    strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
+    around: list[Any] = resolve_pads(X, rank, auto_pad, pads, kernel_shape, strides, dilations)
+    if ceil_mode:
+        beyond = reach_beyond(X, around, kernel_shape, strides, dilations)
+        around = [s + t for s, t in zip(around, beyond, strict=True)]
+    return b.lp_pool(X, p, kernel_shape, strides, torch_pads(around), dilations)
+
+
+@onnx_op("GlobalAveragePool")
+def onnx_global_average_pool(b: OnnxBuilder, X: Value) -> Value:
+    """The mean over all axes after the channels."""
+    if 3 <= X.rank <= 5:
+        return getattr(b, f"adaptive_avg_pool{X.rank - 2}d")(X, 1)
+    return b.mean(X, tuple(range(2, X.rank)), keepdim=True) if X.rank > 2 else X
+
+
+@onnx_op("GlobalMaxPool")
+def onnx_global_max_pool(b: OnnxBuilder, X: Value) -> Value:
+    """The largest over all axes after the channels."""
+    return b.amax(X, tuple(range(2, X.rank)), keepdim=True) if X.rank > 2 else X
+
+
+@onnx_op("GlobalLpPool", since=2)
+def onnx_global_lp_pool(b: OnnxBuilder, X: Value, *, p: int = 2) -> Value:
+    """The p-norm over all axes after the channels."""
+    return b.vector_norm(X, p, tuple(range(2, X.rank)), keepdim=True)

@@ -1,0 +1,8 @@
+"""Changing the resolution of images and signals."""
+
+from migrate.graph.ops import declare
+
+declare("interpolate", "torch.nn.functional:interpolate")
+declare("grid_sample", "torch.nn.functional:grid_sample")
+declare("affine_grid", "torch.nn.functional:affine_grid")
+declare("resize", "runtime.functional.resample:resize")
