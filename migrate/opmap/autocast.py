@@ -7,12 +7,14 @@ https://docs.pytorch.org/docs/stable/amp.html (CUDA op-specific behaviour). Must
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
+Choose = Callable[[list[Tensor], str], torch.dtype]
 LOWER = (
     "conv1d",
     "conv2d",
@@ -118,18 +120,42 @@ PROMOTE = (
 )
 
 
-def register_autocast(device_type: str) -> list[torch.library.Library]:
-    """Registers the casts for the renamed device; the libraries must be kept alive."""
-    fallthrough = torch.library.Library("_", "IMPL")
-    fallthrough.fallback(torch.library.fallthrough_kernel, dispatch_key="AutocastPrivateUse1")
-    casts = torch.library.Library("aten", "IMPL")
-    lists = ((LOWER, lower_dtype), (FLOAT32, float32_dtype), (PROMOTE, widest_dtype))
-    for names, choose in lists:
-        for name in names:
-            packet, _, overload = name.partition(".")
-            operator = getattr(getattr(torch.ops.aten, packet), overload or "default")
-            casts.impl(name, cast_kernel(operator, choose, device_type), "AutocastPrivateUse1")
-    return [fallthrough, casts]
+@dataclass(slots=True)
+class Autocast:
+    """The registered casts; weights are cast once a step, as torch does, until `weights` is cleared."""
+
+    device_type: str
+    libraries: list[torch.library.Library] = field(default_factory=list)
+    weights: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
+
+    def castable(self, leaf: Any) -> bool:
+        """Whether autocast may change the dtype of an argument."""
+        on_device = isinstance(leaf, Tensor) and leaf.device.type == self.device_type
+        return on_device and leaf.is_floating_point() and leaf.dtype != torch.float64
+
+    def cast(self, leaf: Any, dtype: torch.dtype) -> Any:
+        """The argument in `dtype`."""
+        if not self.castable(leaf) or leaf.dtype == dtype:
+            return leaf
+        if not (leaf.requires_grad and leaf.is_leaf):
+            return leaf.to(dtype)
+        if id(leaf) not in self.weights:
+            self.weights[id(leaf)] = (leaf, leaf.to(dtype))
+        return self.weights[id(leaf)][1]
+
+    def kernel(self, operator: Any, choose: Choose) -> Callable[..., Any]:
+        """A kernel that casts the arguments and calls the operator without autocast."""
+        # A key of the dispatcher that torch's own annotations leave out.
+        keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, "AutocastPrivateUse1"))  # noqa: B009
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with torch._C._ExcludeDispatchKeyGuard(keys):
+                tensors = [leaf for leaf in tree_leaves((args, kwargs)) if self.castable(leaf)]
+                dtype = choose(tensors, self.device_type)
+                args, kwargs = tree_map(lambda leaf: self.cast(leaf, dtype), (args, kwargs))
+                return operator(*args, **kwargs)
+
+        return run
 
 
 def lower_dtype(tensors: list[Tensor], device_type: str) -> torch.dtype:
@@ -148,24 +174,21 @@ def widest_dtype(tensors: list[Tensor], device_type: str) -> torch.dtype:
     return torch.float32 if any(t.dtype == torch.float32 for t in tensors) else lower
 
 
-def cast_kernel(
-    operator: Any, choose: Callable[[list[Tensor], str], torch.dtype], device_type: str
-) -> Callable[..., Any]:
-    """A kernel that casts the floating arguments on the device and calls the operator without autocast."""
-
-    def castable(leaf: Any) -> bool:
-        on_device = isinstance(leaf, Tensor) and leaf.device.type == device_type
-        return on_device and leaf.is_floating_point() and leaf.dtype != torch.float64
-
-    # A key of the dispatcher that torch's own annotations leave out.
-    key = getattr(torch._C.DispatchKey, "AutocastPrivateUse1")  # noqa: B009
-
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        guard = torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key))
-        with guard:
-            tensors = [leaf for leaf in tree_leaves((args, kwargs)) if castable(leaf)]
-            dtype = choose(tensors, device_type)
-            args, kwargs = tree_map(lambda leaf: leaf.to(dtype) if castable(leaf) else leaf, (args, kwargs))
-            return operator(*args, **kwargs)
-
-    return kernel
+def register_autocast(device_type: str) -> Autocast:
+    """Registers the casts for the renamed device; the result must be kept alive."""
+    made = Autocast(device_type)
+    fallthrough = torch.library.Library("_", "IMPL")
+    fallthrough.fallback(torch.library.fallthrough_kernel, dispatch_key="AutocastPrivateUse1")
+    casts = torch.library.Library("aten", "IMPL")
+    lists: tuple[tuple[tuple[str, ...], Choose], ...] = (
+        (LOWER, lower_dtype),
+        (FLOAT32, float32_dtype),
+        (PROMOTE, widest_dtype),
+    )
+    for names, choose in lists:
+        for name in names:
+            packet, _, overload = name.partition(".")
+            operator = getattr(getattr(torch.ops.aten, packet), overload or "default")
+            casts.impl(name, made.kernel(operator, choose), "AutocastPrivateUse1")
+    made.libraries += [fallthrough, casts]
+    return made

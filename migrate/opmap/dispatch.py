@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -26,7 +27,10 @@ from migrate.opmap.scopes import Scopes, current_node
 from migrate.opmap.trace import TraceRow
 from migrate.opmap.values import AssumedValues
 
-COMPOSITE = torch._C.DispatchKey.CompositeExplicitAutograd
+COMPOSITE = (
+    torch._C.DispatchKey.CompositeExplicitAutograd,
+    torch._C.DispatchKey.CompositeExplicitAutogradNonFunctional,
+)
 # Bookkeeping of autograd and of profilers, and reads of one value: on no device a kernel that computes.
 IGNORED = frozenset({"detach", "alias", "lift_fresh", "lift", "lift_fresh_copy", "prim::device", "_assert_async.msg"})
 Args = Sequence[Any]
@@ -85,9 +89,12 @@ def has_shape_rule(func: Any) -> bool:
     )
 
 
-def has_composite_kernel(func: Any) -> bool:
-    """Whether PyTorch, or the library that defines the operator, implements it in terms of others."""
-    return torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeExplicitAutograd")
+def composite_kernel(func: Any, keys: Sequence[Any]) -> Callable[..., Any] | None:
+    """The kernel by which PyTorch, or the library that defines the operator, implements it in terms of others."""
+    for key in keys:
+        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key.name):
+            return partial(func._op_dk, key)
+    return None
 
 
 class StepMode(TorchDispatchMode):
@@ -105,6 +112,7 @@ class StepMode(TorchDispatchMode):
         self.phase = "forward"
         self.nested: list[str] = []
         self.refused: dict[str, str] = {}
+        self.fault: tuple[str, str] | None = None
         # Called with what goes wrong in backward, where a raised exception would abort the process unheard.
         self.on_fault: Callable[[Exception], None] = lambda fault: None
 
@@ -112,8 +120,10 @@ class StepMode(TorchDispatchMode):
         try:
             return self.watch(func, args, kwargs or {})
         except Exception as fault:
-            if not self.nested and current_node() is not None:
-                self.on_fault(fault)
+            if not self.nested:
+                self.fault = self.fault or (self.current_phase(), self.scopes.path())
+                if current_node() is not None:
+                    self.on_fault(fault)
             raise
 
     def watch(self, func: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -210,8 +220,11 @@ class StepMode(TorchDispatchMode):
                 try:
                     return self.run_parts(way, name, state, args, kwargs)
                 except NoKernelError as fault:
-                    self.refused[name] = fault.operator
-        missing = self.refused.get(name, name)
+                    # Where PyTorch's own kernel ends is what the device lacks; a decomposition is only one way.
+                    if state == "composed":
+                        self.refused[name] = fault.operator
+            self.refused.setdefault(name, name)
+        missing = self.refused[name]
         if self.nested:
             # The outermost operator decides: only it can be run on fakes whatever its parts need.
             raise NoKernelError(missing)
@@ -222,8 +235,8 @@ class StepMode(TorchDispatchMode):
 
     def ways(self, func: Any, name: str) -> list[tuple[Callable[..., Any] | None, str]]:
         """The ways to run an operator as its parts, best first, with the state each of them means."""
-        composite = name in self.operators.composite or has_composite_kernel(func)
-        explicit = (lambda *args, **kwargs: func._op_dk(COMPOSITE, *args, **kwargs)) if composite else None
+        # Every structured operator has the second key's kernel, which calls itself: only the table tells them apart.
+        explicit = composite_kernel(func, COMPOSITE if name in self.operators.composite else COMPOSITE[:1])
         return [(explicit, "composed"), (func.decompose, "composed"), (registered_decomposition(func), "registered")]
 
     def run_parts(self, way: Callable[..., Any], name: str, state: str, args: Args, kwargs: Kwargs) -> Any:

@@ -28,6 +28,8 @@ class TracedModule(_DummyBackendModule):
 def register_device() -> torch.device:
     """Registers the traced device, once in a process."""
     _setup_privateuseone_for_python_backend(DEVICE_TYPE, backend_module=TracedModule())
+    # torch.tensor(..., device=...) would otherwise allocate on the device itself, below the fakes.
+    torch._C._set_only_lift_cpu_tensors(True)
     return torch.device(f"{DEVICE_TYPE}:0")
 
 

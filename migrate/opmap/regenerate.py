@@ -18,6 +18,7 @@ from typing import Any
 from migrate.opmap.operators import read_rows
 from migrate.opmap.profile import TABLES
 
+EXPLICIT = frozenset(("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"))
 VIEW = re.compile(r"\([a-z](\s*->\s*\*)?\)")
 # What no kernel is needed for although the schema does not say that it is a view.
 METADATA = frozenset(
@@ -60,7 +61,7 @@ class Declared:
         implicit = "CompositeImplicitAutograd" in self.keys or not (self.keys or self.delegate)
         if self.name in METADATA or (self.view and not implicit):
             return "metadata"
-        if "CompositeExplicitAutograd" in self.keys:
+        if self.keys & EXPLICIT:
             return "composite"
         return "implicit" if implicit else "kernel"
 

@@ -29,7 +29,9 @@ class AssumedValues:
         tensor: Tensor = args[0]
         if func is aten._local_scalar_dense.default:
             # Alternating ends a `while` that asks a tensor; taking the branch first sees its operators.
-            return self.asked[key] % 2 == 1 if tensor.dtype == torch.bool else torch.ones((), dtype=tensor.dtype).item()
+            return (
+                self.asked[key] % 2 == 1 if tensor.dtype == torch.bool else (1.0 if tensor.is_floating_point() else 1)
+            )
         if func is aten.equal.default:
             return True
         if func is aten.nonzero.default:

@@ -106,6 +106,7 @@ class Step:
             with self.watch:
                 with cast, saved_tensors_hooks(self.live.pack, lambda tensor: tensor):
                     loss = self.loss.compute_loss(self.model, self.inputs, self.targets)
+                self.casts.weights.clear()
                 scale = fake(self.fakes, torch.ones(()), self.device) if precision == "fp16" else None
                 self.watch.phase = "backward"
                 (loss if scale is None else loss * scale).backward()
@@ -156,8 +157,7 @@ class Step:
 
 def described(step: Step | None, fault: Exception) -> dict[str, Any]:
     """The document of a step that failed: where and why."""
-    where = step.scopes.path() if step else ""
-    phase = step.watch.current_phase() if step else "construction"
+    phase, where = (step.watch.fault or (step.watch.current_phase(), "")) if step else ("construction", "")
     return {"error": {"phase": phase, "module": where, "what": type(fault).__name__, "why": str(fault)[:2000]}}
 
 
