@@ -4,7 +4,7 @@ The weight's gradient is summed over fixed groups of rows by a program each and 
 it is the same in every run.
 """
 
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportIndexIssue=false
 
 from __future__ import annotations
 

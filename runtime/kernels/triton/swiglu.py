@@ -1,6 +1,6 @@
 """`silu(gate) * up` in one pass, and both gradients in one pass. Untested on hardware; checked by Triton's interpreter."""
 
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportIndexIssue=false
 
 from __future__ import annotations
 
