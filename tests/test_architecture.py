@@ -119,7 +119,7 @@ def test_the_runtime_imports_itself_relatively() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("path", list(sources()), ids=lambda p: str(p.relative_to(ROOT)))
 def test_sizes_and_docstrings(path: Path) -> None:
     text = path.read_text()
     assert text.isascii(), "code is ASCII"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from migrate.errors import Diagnostic
-from migrate.graph.infer import run_samples, shape_of
+from migrate.graph.infer import run_samples, shape_of, signature
 from migrate.graph.ir import Arg, Graph, Node, Value, map_arg, tensors_in
 from migrate.graph.ops import Op, get_op
 from migrate.graph.sizes import Dim, Size, SizeOf
@@ -40,6 +40,7 @@ class Builder:
         self.declared_batch = 1
         self._dims: dict[tuple[float, ...], Dim] = {}
         self._names: dict[str, int] = {}
+        self._inferred: dict[Any, list[list[Any]]] = {}
 
     def __getattr__(self, op: str) -> Callable[..., Any]:
         if op.startswith("_"):
@@ -109,7 +110,7 @@ class Builder:
                 return absorbed
         args = map_arg(args, lambda a: self._argument(op, a))
         kwargs = map_arg(kwargs, lambda a: self._argument(op, a))
-        results: list[list[Any]] = run_samples(op.callable(), args, kwargs, makes_tensor=op.name in _MAKERS)
+        results = self._infer(op, args, kwargs)
         node = Node(op, args, kwargs, scope=self.scope, origin=self.origin)
         outputs = tuple(self._output(op, node, list(group)) for group in zip(*results, strict=True))
         node.outputs = outputs
@@ -174,6 +175,13 @@ class Builder:
         if value.static is not None:
             made.static = step(value.static)
         return made
+
+    def _infer(self, op: Op, args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> list[list[Any]]:
+        """The op's outputs at each assignment; a call like an earlier one is not run again."""
+        key = (op.name, signature(args), signature(kwargs))
+        if key not in self._inferred:
+            self._inferred[key] = run_samples(op.callable(), args, kwargs, makes_tensor=op.name in _MAKERS)
+        return self._inferred[key]
 
     def _argument(self, op: Op, arg: Arg) -> Arg:
         if not isinstance(arg, Value) or arg.static is None:

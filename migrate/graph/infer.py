@@ -50,6 +50,19 @@ def concrete(arg: Arg, sample: int) -> Any:
     return arg
 
 
+def signature(arg: Arg) -> Any:
+    """What of an argument decides the shapes and dtypes of the outputs, as a key."""
+    if isinstance(arg, Value):
+        return (arg.dtype, arg.shape)
+    if isinstance(arg, tuple | list):
+        return tuple([signature(item) for item in arg])  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(arg, dict):
+        return tuple([(key, signature(item)) for key, item in arg.items()])  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(arg, slice):
+        return ("slice", signature(arg.start), signature(arg.stop), signature(arg.step))
+    return (type(arg), arg)
+
+
 def depends_on_sizes(args: Arg) -> bool:
     """Whether running the op once would not tell its shape at every assignment."""
     if next(sizes_in(args), None) is not None:
