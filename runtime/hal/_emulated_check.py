@@ -38,13 +38,13 @@ class Trial:
 
     def verdict(self, emulator: Emulator, name: str) -> Verdict:
         """The verdict on the whole."""
-        missing: list[str] = []
+        missing: dict[str, None] = {}
         for part in self.refused.values():
             assert part.refuse is not None
             refusal = part.refuse()
             if refusal.code == "MIG402":
                 return part
-            missing.append(refusal.operator)
+            missing |= dict.fromkeys(refusal.missing)
         if missing:
             return Verdict(refuse=partial(emulator.profile.no_kernel, name, tuple(missing)))
         return Verdict(launches=self.launches, fallback=self.falls_back, unchecked=self.unchecked)

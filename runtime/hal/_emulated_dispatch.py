@@ -114,10 +114,10 @@ class Emulator:
         unknown = next((dtype for dtype in dtypes if dtype not in profile.peak_flops), None)
         if unknown is not None:
             return Verdict(refuse=partial(profile.no_dtype, name, unknown))
-        if name in profile.native:
-            return Verdict()
         if name in profile.metadata:
             return Verdict(launches=0)
+        if name in profile.native:
+            return Verdict()
         # an operator of COMPUTE has a composite kernel that only says that a device must bring its own
         if name in profile.composite and name not in COMPUTE and explicit_key(plan.func) is not None:
             return try_parts(self, plan, args, kwargs)

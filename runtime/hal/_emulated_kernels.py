@@ -48,6 +48,13 @@ def to_copy(emulator: Emulator, args: Any, kwargs: Any, raw_args: list[Any], raw
     return emulator.admit("_to_copy", out) if is_there else out
 
 
+@_special("_local_scalar_dense")
+def local_scalar(emulator: Emulator, args: Any, kwargs: Any, raw_args: list[Any], raw_kwargs: dict[str, Any]) -> Any:
+    """The number of a tensor of one element, on the host."""
+    emulator.move(raw_args[0].nbytes, crosses=True)
+    return aten._local_scalar_dense.default(*raw_args)
+
+
 @_special("copy_")
 def copy(emulator: Emulator, args: Any, kwargs: Any, raw_args: list[Any], raw_kwargs: dict[str, Any]) -> Any:
     """Overwrite the first tensor with the second; either may be on the host."""
@@ -120,12 +127,12 @@ def lstm_cell_backward(
     grad_o = torch.zeros_like(o)
     if grad_hidden is not None:
         grad_o = grad_hidden * squashed
-        through = through + grad_hidden * o * (1 - squashed * squashed)
+        through = through + aten.tanh_backward(grad_hidden * o, squashed)
     slopes = [
-        through * g * (1 - i) * i,
-        through * cell * (1 - f) * f,
-        through * i * (1 - g * g),
-        grad_o * (1 - o) * o,
+        aten.sigmoid_backward(through * g, i),
+        aten.sigmoid_backward(through * cell, f),
+        aten.tanh_backward(through * i, g),
+        aten.sigmoid_backward(grad_o, o),
     ]
     grad_gates = torch.cat(slopes, 1)
     return grad_gates, through * f, grad_gates.sum(0) if has_bias else grad_gates.new_empty(0)
@@ -141,19 +148,21 @@ def gru_cell(
 ) -> tuple[Tensor, Tensor]:
     """One GRU step: hidden state, and reset, update, new, old state and hidden part for backward."""
     input_r, input_z, input_n = _plus(input_gates, input_bias).chunk(3, 1)
-    hidden_r, hidden_z, hidden_n = _plus(hidden_gates, hidden_bias).chunk(3, 1)
-    r, z = (hidden_r + input_r).sigmoid(), (hidden_z + input_z).sigmoid()
-    n = (input_n + hidden_n * r).tanh()
-    return (hidden - n) * z + n, torch.cat([r, z, n, hidden, hidden_n], 1)
+    hidden_r, hidden_z, hidden_n = _plus(hidden_gates, hidden_bias).clone().chunk(3, 1)
+    # in place as on the CPU: its kernels round differently on tensors of other strides
+    r, z = hidden_r.add_(input_r).sigmoid_(), hidden_z.add_(input_z).sigmoid_()
+    kept = hidden_n.clone()
+    n = input_n.add(hidden_n.mul_(r)).tanh_()
+    return (hidden - n).mul_(z).add_(n), torch.cat([r, z, n, hidden, kept], 1)
 
 
 @_compute("_thnn_fused_gru_cell_backward")
 def gru_cell_backward(grad: Tensor, workspace: Tensor, has_bias: bool) -> tuple[Tensor, ...]:
     """Gradients of input gates, hidden gates, the old state and both biases."""
     r, z, n, hidden, hidden_n = workspace.chunk(5, 1)
-    grad_n = grad * (1 - z) * (1 - n * n)
-    grad_z = grad * (hidden - n) * (1 - z) * z
-    grad_r = grad_n * hidden_n * (1 - r) * r
+    grad_n = aten.tanh_backward(grad - grad * z, n)
+    grad_z = aten.sigmoid_backward(grad * (hidden - n), z)
+    grad_r = aten.sigmoid_backward(grad_n * hidden_n, r)
     grad_input = torch.cat([grad_r, grad_z, grad_n], 1)
     grad_gates = torch.cat([grad_r, grad_z, grad_n * r], 1)
     none = grad.new_empty(0)

@@ -83,10 +83,13 @@ def _redirect(func: Any, listed: bool) -> Callable[..., Any] | None:
     """Custom operators run their own kernel for this device, or their composite one; implicit ones decompose."""
     if listed:
         return None
-    if func.namespace != "aten":
-        key = next((key for key in (OWN, *EXPLICIT) if has_kernel(func, key)), None)
-        if key is not None:
-            return lambda *args, **kwargs: func._op_dk(key, *args, **kwargs)
+    if func.namespace != "aten" and (has_kernel(func, OWN) or explicit_key(func) is not None):
+
+        def run_own(*args: Any, **kwargs: Any) -> Any:
+            # asked at every call: a kernel for the device may be registered later than the operator
+            return func._op_dk(OWN if has_kernel(func, OWN) else explicit_key(func), *args, **kwargs)
+
+        return run_own
     if has_kernel(func, IMPLICIT):
         return func.decompose
     return None

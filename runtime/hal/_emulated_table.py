@@ -35,12 +35,24 @@ INHERENT = frozenset(
 
 
 class Refused(NotImplementedError):
-    """The device has no kernel for an operator (MIG401), or not in this dtype (MIG402)."""
+    """The device has no kernel for an operator (MIG401), or not in this dtype (MIG402).
 
-    def __init__(self, message: str, *, code: str, operator: str, dtype: torch.dtype | None = None) -> None:
+    `missing` are the kernels that would be needed: the operator itself, or parts that it is composed of.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        operator: str,
+        dtype: torch.dtype | None = None,
+        missing: tuple[str, ...] = (),
+    ) -> None:
         self.code = code
         self.operator = operator
         self.dtype = dtype
+        self.missing = missing or (operator,)
         super().__init__(f"{code} {message}")
 
 
@@ -84,7 +96,9 @@ class DeviceProfile:
         why = f" (it is composed of {', '.join('aten::' + part for part in parts)})" if parts else ""
         todo = f"replace it in the model, or run `migrate check` for {self.name}, which lists every such operator"
         shown = operator if "::" in operator else f"aten::{operator}"
-        return Refused(f"{shown} has no kernel on {self.name}{why}; {todo}", code="MIG401", operator=operator)
+        return Refused(
+            f"{shown} has no kernel on {self.name}{why}; {todo}", code="MIG401", operator=operator, missing=parts
+        )
 
     def no_dtype(self, operator: str, dtype: torch.dtype) -> Refused:
         """The refusal of a dtype."""

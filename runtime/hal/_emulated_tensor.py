@@ -90,6 +90,14 @@ class EmulatedTensor(Tensor):
 
 def wrap(raw: Tensor, lease: Lease | None) -> EmulatedTensor:
     """A device tensor over `raw`; `lease` keeps its bytes on the account."""
+    if torch.is_inference_mode_enabled():
+        # autograd's view tracking needs ordinary tensors where the base is one
+        with torch.inference_mode(False):
+            return _make(raw, lease)
+    return _make(raw, lease)
+
+
+def _make(raw: Tensor, lease: Lease | None) -> EmulatedTensor:
     tensor = Tensor._make_wrapper_subclass(
         EmulatedTensor,
         raw.size(),

@@ -37,6 +37,14 @@ class Emulated(Device):
         """Whether this torch can host a device written in Python."""
         return obstacle()
 
+    def activate(self) -> None:
+        """Let backward run in the thread that calls it.
+
+        The autograd engine makes threads for the devices that exist at the first backward of a process; one that is
+        registered later has none, and the engine asserts.
+        """
+        torch.autograd.set_multithreading_enabled(False)
+
     @property
     def name(self) -> str:
         """The name of the target, which differs from torch's device type."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
+
+from runtime.hal import Device, open_device
 
 NAME = "vendor_a"
 VIEWS = (
@@ -17,10 +22,12 @@ VIEWS = (
 DTYPES = {"float32": 1e14, "float16": 4e14, "bfloat16": 4e14, "int64": 1e13, "int32": 1e13, "uint8": 1e13, "bool": 1e13}
 
 
+@cache
 def has(func: Any, key: str) -> bool:
     return torch._C._dispatch_has_kernel_for_dispatch_key(func, key)
 
 
+@cache
 def aten_names() -> list[str]:
     return [n.removeprefix("aten::") for n in torch._C._dispatch_get_all_op_names() if n.startswith("aten::")]
 
@@ -68,3 +75,22 @@ def write_profile(
     path = folder / "target.json"
     path.write_text(json.dumps(facts | changes))
     return path
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a profile: `write(without=["tanh"], memory_bytes=1000)`."""
+    return lambda **changes: write_profile(tmp_path, **changes)
+
+
+@pytest.fixture
+def open_vendor_a(write: Callable[..., Path]) -> Callable[..., Device]:
+    """Opens the emulated device with a profile that differs from the permissive one as asked."""
+    gc.collect()  # exceptions of the test before may hold tensors in their frames
+    return lambda **changes: open_device(NAME, write(**changes))
+
+
+@pytest.fixture
+def vendor_a(open_vendor_a: Callable[..., Device]) -> Device:
+    """The emulated device with every operator that PyTorch has."""
+    return open_vendor_a()
