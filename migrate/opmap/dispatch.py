@@ -37,11 +37,6 @@ Args = Sequence[Any]
 Kwargs = dict[str, Any]
 # Allocations: no kernel runs and no byte is touched.
 ALLOCATIONS = frozenset({"empty.memory_format", "empty_strided", "resize_"})
-# In-place operators of gradient scaling, which torch gives no shape rule: what they return.
-IN_PLACE: dict[str, Callable[[Args], Any]] = {
-    "_amp_foreach_non_finite_check_and_unscale_": lambda args: None,
-    "_amp_update_scale_": lambda args: args[0],
-}
 
 
 class NoKernelError(Exception):
@@ -81,18 +76,23 @@ def compute_dtype(inputs: list[Tensor], outputs: list[Tensor]) -> str:
     return dtype_name((floating or inputs or outputs)[0]) if (floating or inputs or outputs) else ""
 
 
+def has_kernel(func: Any, key: Any) -> bool:
+    """Whether PyTorch has a kernel registered under a key."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key.name)
+
+
 def has_shape_rule(func: Any) -> bool:
     """Whether the operator runs on fakes; without a rule torch would look for a kernel of the device and crash."""
-    return func in op_implementations_dict or any(
-        torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), key)
-        for key in ("Meta", "CompositeImplicitAutograd")
-    )
+    if func.namespace != "aten" or func in op_implementations_dict:
+        return True
+    keys = (torch._C.DispatchKey.Meta, torch._C.DispatchKey.CompositeImplicitAutograd, *COMPOSITE)
+    return any(has_kernel(func, key) for key in keys)
 
 
 def composite_kernel(func: Any, keys: Sequence[Any]) -> Callable[..., Any] | None:
     """The kernel by which PyTorch, or the library that defines the operator, implements it in terms of others."""
     for key in keys:
-        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key.name):
+        if has_kernel(func, key):
             return partial(func._op_dk, key)
     return None
 
@@ -151,8 +151,6 @@ class StepMode(TorchDispatchMode):
     def run(self, func: Any, args: Args, kwargs: Kwargs) -> Any:
         """Runs an operator on fakes; where it asks for values, assumes them and says so."""
         name = operator_name(func)
-        if name in IN_PLACE:
-            return IN_PLACE[name](args)
         if not has_shape_rule(func):
             raise NotImplementedError(f"torch has no shape rule for {name}, so it cannot be traced without a device")
         try:
@@ -222,7 +220,7 @@ class StepMode(TorchDispatchMode):
                 except NoKernelError as fault:
                     # Where PyTorch's own kernel ends is what the device lacks; a decomposition is only one way.
                     if state == "composed":
-                        self.refused[name] = fault.operator
+                        self.refused.setdefault(name, fault.operator)
             self.refused.setdefault(name, name)
         missing = self.refused[name]
         if self.nested:
@@ -237,7 +235,8 @@ class StepMode(TorchDispatchMode):
         """The ways to run an operator as its parts, best first, with the state each of them means."""
         # Every structured operator has the second key's kernel, which calls itself: only the table tells them apart.
         explicit = composite_kernel(func, COMPOSITE if name in self.operators.composite else COMPOSITE[:1])
-        return [(explicit, "composed"), (func.decompose, "composed"), (registered_decomposition(func), "registered")]
+        implicit = func.decompose if has_kernel(func, torch._C.DispatchKey.CompositeImplicitAutograd) else None
+        return [(explicit, "composed"), (implicit, "composed"), (registered_decomposition(func), "registered")]
 
     def run_parts(self, way: Callable[..., Any], name: str, state: str, args: Args, kwargs: Kwargs) -> Any:
         """Runs one way under the watch; a way that fails, or leaves the fakes, is taken back.

@@ -32,6 +32,7 @@ from migrate.opmap.live import LiveBytes, total_bytes
 from migrate.opmap.operators import OperatorSets, resolve
 from migrate.opmap.profile import load_target
 from migrate.opmap.scopes import Scopes
+from migrate.opmap.shapes import register_shapes
 from migrate.opmap.trace import TraceRow
 
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -80,6 +81,7 @@ class Step:
         config, self.loss = (importlib.import_module(f"{options.name}.{part}") for part in ("config", "loss"))
         self.device = register_device()
         self.casts = register_autocast(DEVICE_TYPE)
+        self.shapes = register_shapes()
         self.fakes = FakeTensorMode(allow_non_fake_inputs=True)
         self.model = fake_model(self.fakes, build(package), self.device).train()
         self.scopes = Scopes(self.model)

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-SPEC = '''
+from migrate.opmap import Trace, load_target, trace_package
+from migrate.opmap.trace import Precision
+
+BATCH = 3
+
+SPEC = """
 from dataclasses import dataclass
 
 
@@ -23,18 +28,18 @@ class TensorSpec:
     def sizes(self, free, batch):
         named = [free[s] if isinstance(s, str) and i != self.batch_axis else s for i, s in enumerate(self.shape)]
         return tuple(batch if i == self.batch_axis else int(s) for i, s in enumerate(named))
-'''
+"""
 
-INIT = '''
+INIT = """
 from .model import Model
 
 
 def load_model(pretrained=True):
     assert not pretrained
     return Model().eval()
-'''
+"""
 
-LOSS = '''
+LOSS = """
 from torch.nn import functional as F
 
 from .spec import TensorSpec
@@ -45,9 +50,9 @@ TARGETS = (TensorSpec(name="label", shape=("batch", {extra}), dtype="int64", hig
 def compute_loss(model, inputs, targets):
     logits = model(*inputs)
     return F.cross_entropy(logits.flatten(0, -2), targets[0].flatten())
-'''
+"""
 
-CNN = '''
+CNN = """
 from torch import nn
 
 
@@ -71,9 +76,9 @@ class Model(nn.Module):
 
     def forward(self, x):
         return self.head(self.dropout(self.blocks(self.stem(x)).mean((2, 3))))
-'''
+"""
 
-GPT = '''
+GPT = """
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -108,9 +113,9 @@ class Model(nn.Module):
         for block in self.blocks:
             x = block(x)
         return self.head(x)
-'''
+"""
 
-LSTM = '''
+LSTM = """
 from torch import nn
 
 
@@ -123,21 +128,21 @@ class Model(nn.Module):
 
     def forward(self, tokens):
         return self.head(self.lstm(self.embed(tokens))[0])
-'''
+"""
 
 TOKENS = 'TensorSpec(name="tokens", shape=("batch", "time"), dtype="int64", high=64)'
 IMAGE = 'TensorSpec(name="image", shape=("batch", 3, 16, 16), dtype="{dtype}")'
 
 
 def write_package(
-    root: Path, name: str, model: str, *, inputs: str, target: str = "", classes: int = 64, loss: str = ""
+    root: Path, name: str, model: str, *, inputs: str = TOKENS, target: str = "", classes: int = 64
 ) -> Path:
     """Writes the package `name` under `root` and returns `root`."""
     folder = root / name
     folder.mkdir(parents=True)
     config = f'from .spec import TensorSpec\n\nINPUTS = ({inputs},)\nSIZES = {{"time": 6}}\n'
     files = {"spec": SPEC, "__init__": INIT, "config": config, "model": model}
-    files["loss"] = loss or LOSS.format(extra=target, classes=classes)
+    files["loss"] = LOSS.format(extra=target, classes=classes)
     for part, text in files.items():
         (folder / f"{part}.py").write_text(text.lstrip(), encoding="utf-8")
     mapping = {"schema": 1, "tensors": [], "modules": {"stem": ["/stem/Conv"], "lstm": ["/lstm/LSTM"]}}
@@ -145,21 +150,41 @@ def write_package(
     return root
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Callable[..., Path]:
-    """Writes one of the packages `cnn`, `cnn64` (float64), `gpt`, `lstm`, or a model given as text."""
+WRITERS: dict[str, dict[str, object]] = {
+    "cnn": {"model": CNN, "inputs": IMAGE.format(dtype="float32"), "classes": 10},
+    "cnn64": {
+        "model": CNN.replace("nn.Linear(16, 10)", "nn.Linear(16, 10)\n        self.double()"),
+        "inputs": IMAGE.format(dtype="float64"),
+        "classes": 10,
+    },
+    "gpt": {"model": GPT, "target": '"time"'},
+    "lstm": {"model": LSTM, "target": '"time"', "classes": 8},
+}
 
-    def write(name: str, model: str = "", **options: str) -> Path:
-        if model:
-            return write_package(tmp_path, name, model, inputs=options.pop("inputs", TOKENS), **options)
-        if name == "gpt":
-            return write_package(tmp_path, name, GPT, inputs=TOKENS, target='"time"')
-        if name == "lstm":
-            return write_package(tmp_path, name, LSTM, inputs=TOKENS, target='"time"', classes=8)
-        dtype = "float64" if name == "cnn64" else "float32"
-        text = CNN
-        if dtype == "float64":
-            text = CNN.replace("self.head = nn.Linear(16, 10)", "self.head = nn.Linear(16, 10)\n        self.double()")
-        return write_package(tmp_path, name, text, inputs=IMAGE.format(dtype=dtype), classes=10)
+
+@pytest.fixture(scope="session")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """The folder of one of the packages above, or of a package `name` with the text of its model given."""
+    made: dict[str, Path] = {}
+
+    def write(name: str, model: str = "") -> Path:
+        if name not in made:
+            options = WRITERS.get(name) or {"model": model, "target": '"time"', "classes": 8}
+            made[name] = write_package(tmp_path_factory.mktemp(name), name, **options)  # type: ignore[arg-type]
+        return made[name]
 
     return write
+
+
+@pytest.fixture(scope="session")
+def traced(package: Callable[..., Path]) -> Callable[..., Trace]:
+    """The trace of one of the packages: each is made once, since each is a process."""
+    made: dict[tuple[str, str, str], Trace] = {}
+
+    def trace(name: str, target: str = "vendor_a", precision: Precision = "fp32") -> Trace:
+        key = (name, target, precision)
+        if key not in made:
+            made[key] = trace_package(package(name), name, load_target(target), batch=BATCH, precision=precision)
+        return made[key]
+
+    return trace
