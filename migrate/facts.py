@@ -26,7 +26,7 @@ from reports import (
 if TYPE_CHECKING:
     from migrate.codegen import PackagePlan
     from migrate.opmap import Audit, AuditRow, Target
-    from migrate.pipeline import Options
+    from migrate.options import Options
     from migrate.sources import Opened
 
 CHANGES = {"MIG301", "MIG303", "MIG311", "MIG312"}

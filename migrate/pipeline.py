@@ -10,14 +10,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import migrate
-from migrate.errors import Diagnostic, Exit, MigrateError, error
+from migrate.errors import Exit, MigrateError, error
+from migrate.options import Options
 
 if TYPE_CHECKING:
     from torch import nn
@@ -27,24 +26,6 @@ if TYPE_CHECKING:
     from migrate.opmap import Audit, Target
     from migrate.sources import Opened
     from reports import Report
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What a user may choose; the defaults are those of the command line."""
-
-    name: str | None = None
-    input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    loss: str = "auto"
-    optimizer: str = "adamw"
-    precision: str = "fp32"
-    freeze: tuple[str, ...] = ()
-    trainable: tuple[str, ...] = ()
-    batch_size: int = 8
-    verify: bool = True
-    strict: bool = False
-    overwrite: bool = False
-    progress: Callable[[str], None] = lambda text: None
 
 
 DEFAULTS = Options()

