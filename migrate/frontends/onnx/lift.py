@@ -114,6 +114,14 @@ def _weights(graph: ir.Graph, wanted: set[str]) -> dict[str, tuple[ir.Graph, ir.
     return found
 
 
+def content_of(value: ir.Value) -> Array | None:
+    """The content of an initializer or of a constant node's output; None for what is computed."""
+    producer = value.producer()
+    if producer is not None:
+        return constant_array(producer)
+    return None if value.const_value is None else value.const_value.numpy()
+
+
 def _content(value: ir.Value) -> Array | ir.TensorProtocol:
     producer = value.producer()
     array = value.const_value if producer is None else constant_array(producer)

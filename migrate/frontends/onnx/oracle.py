@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ import onnx_ir as ir
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
 from migrate.frontends.onnx import open_onnx
+from migrate.frontends.onnx.engines import Engine, open_engine
 from migrate.frontends.onnx.lift import (
     Array,
     NoSuchWeight,
     Target,
+    content_of,
     has_half,
     input_name,
     opened,
@@ -29,10 +32,10 @@ from migrate.frontends.onnx.lift import (
 )
 from migrate.graph import Dim, Graph
 
-_EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
-_SPIN = "session.intra_op.allow_spinning"
-_SILENT = 4
-_MAX_SESSIONS = 4
+_MAX_ENGINES = 4
+
+ARGUMENTS = {"batch_norm": {1: 3, 2: 4, 3: 1, 4: 2}}
+"""For ops whose arguments come in another order than the operator's inputs: position -> index of the input."""
 
 
 def output_axes(graph: Graph) -> list[int | None]:
@@ -43,34 +46,18 @@ def output_axes(graph: Graph) -> list[int | None]:
     return [next((i for i, s in enumerate(v.shape) if _follows(s, batch)), None) for v in graph.outputs]
 
 
+def input_axes(graph: Graph) -> list[int | None]:
+    """For each input the axis that is the batch, or None."""
+    if graph.batch is None:
+        return [None] * len(graph.inputs)
+    return [
+        graph.batch_axes.get(v.name, next((i for i, s in enumerate(v.shape) if s == graph.batch), None))
+        for v in graph.inputs
+    ]
+
+
 def _follows(size: Any, batch: Dim) -> bool:
     return isinstance(size, Dim) and all(s % b == 0 for s, b in zip(size.values, batch.values, strict=True))
-
-
-class _Reference:
-    """The reference evaluator behind the interface of a session."""
-
-    def __init__(self, model: Any) -> None:
-        from onnx.reference import ReferenceEvaluator
-
-        self._evaluator = ReferenceEvaluator(model, new_ops=[_inference_batch_norm()])
-
-    def run(self, names: list[str], feeds: dict[str, Array]) -> list[Any]:
-        return [np.asarray(value) for value in self._evaluator.run(names, feeds)]  # pyright: ignore[reportArgumentType]
-
-
-def _inference_batch_norm() -> Any:
-    """BatchNormalization of opset 9 to 13 as it is meant at inference; the evaluator of `onnx` runs it as in training."""
-    from onnx.reference.op_run import OpRun
-
-    class BatchNormalization_9(OpRun):  # noqa: N801 - the evaluator reads the version from the name
-        def _run(self, x: Array, scale: Array, bias: Array, mean: Array, var: Array, **attributes: Any) -> Any:
-            shape = (1, -1) + (1,) * (x.ndim - 2)
-            centred = (x - mean.reshape(shape)) / np.sqrt(var.reshape(shape) + attributes.get("epsilon", 1e-5))
-            return ((centred * scale.reshape(shape) + bias.reshape(shape)).astype(x.dtype),)
-
-    BatchNormalization_9.op_domain = ""
-    return BatchNormalization_9
 
 
 class OnnxOracle:
@@ -89,11 +76,18 @@ class OnnxOracle:
         if has_half(self._model):
             self._model = widened(self._model)
         self._threads = threads or int(os.environ.get("OMP_NUM_THREADS") or min(2, os.cpu_count() or 1))
-        self._sessions: dict[tuple[frozenset[Target], tuple[str, ...]], Any] = {}
+        self._engines: dict[tuple[frozenset[Target], tuple[str, ...]], Engine] = {}
         self.notes: list[Diagnostic] = []
         self.engine = ""
         initializers = self._model.graph.initializers
         self._inputs = [v for v in self._model.graph.inputs if v.name not in initializers]
+        self._graph: Graph | None = None
+        self._chunk: int | None = None
+        if graph is not None:
+            self.follow(graph)
+
+    def follow(self, graph: Graph) -> None:
+        """Take from the graph which axes of inputs and outputs are the batch, so that a fixed one is run in parts."""
         self._graph = graph
         self._chunk = self._declared_batch()
 
@@ -111,19 +105,62 @@ class OnnxOracle:
         """For each node of the main graph, by its name as diagnostics show it, the names of its outputs."""
         return {place(node): tuple(v.name or "" for v in node.outputs) for node in self._model.graph}
 
-    def uses_of(self, source: str) -> list[tuple[str, str, int]]:
-        """Each use of a weight, seen through `Identity`: the node's name, its operator, the index of its input."""
+    def weight(self, name: str) -> Array | None:
+        """The content of a weight of the main graph, None where there is none of that name; 16-bit floats as float32."""
+        value = self._values.get(name)
+        return None if value is None else content_of(value)
+
+    def weights_into(self, node: str) -> list[str]:
+        """The weights that a node takes, by name, seen through `Identity`."""
+        found = self._nodes.get(node)
+        sources = [origin(v) for v in found.inputs] if found is not None else []
+        return [v.name or "" for v in sources if v is not None and content_of(v) is not None]
+
+    def uses(self, source: str, nodes: Sequence[str], op: str, position: int) -> list[Target]:
+        """The uses of a weight by these nodes, as argument `position` of the graph's op `op`."""
+        wanted = ARGUMENTS.get(op, {}).get(position)
         return [
-            (place(node), node.op_type, index)
-            for node in self._model.graph
+            (name, index)
+            for name in nodes
+            if (node := self._nodes.get(name)) is not None
             for index, value in enumerate(node.inputs)
-            if node.op_type != "Identity" and (found := origin(value)) is not None and found.name == source
+            if wanted in (None, index) and (found := origin(value)) is not None and found.name == source
         ]
+
+    def logits_of(self, output: int) -> str | None:
+        """The value from which a final softmax or sigmoid makes an output; None where it ends in neither."""
+        value = origin(self._model.graph.outputs[output])
+        node = value.producer() if value is not None else None
+        if node is None or node.op_type not in ("Softmax", "Sigmoid", "LogSoftmax"):
+            return None
+        return node.inputs[0].name if node.inputs[0] is not None else None
+
+    def settings(self) -> dict[str, dict[str, float]]:
+        """What BatchNormalization and Dropout nodes fix about training, in torch's terms: `momentum`, `eps`, `p`."""
+        found: dict[str, dict[str, float]] = {}
+        for name, node in self._nodes.items():
+            if node.op_type == "BatchNormalization":
+                momentum, eps = _number(node, "momentum", 0.9), _number(node, "epsilon", 1e-5)
+                found[name] = {"momentum": 1.0 - momentum, "eps": eps}
+            elif node.op_type == "Dropout":
+                given = origin(node.inputs[1]) if len(node.inputs) > 1 else None
+                ratio = None if given is None else content_of(given)
+                found[name] = {"p": _number(node, "ratio", 0.5) if ratio is None else float(ratio.reshape(-1)[0])}
+        return found
+
+    @cached_property
+    def _nodes(self) -> dict[str, ir.Node]:
+        return {place(node): node for node in self._model.graph}
+
+    @cached_property
+    def _values(self) -> dict[str, ir.Value]:
+        made = {v.name or "": v for node in self._model.graph for v in node.outputs}
+        return made | dict(self._model.graph.initializers.items())
 
     def run(self, inputs: Sequence[Array], overrides: Mapping[Target, Array] | None = None) -> list[Array]:
         """The outputs for these inputs (in order), with weights replaced by those in `overrides`.
 
-        Replacing the same weights again needs no new session.
+        Replacing the same weights again needs no new engine.
 
         Raises:
             MigrateError: no engine takes the model (MIG502) or these inputs (MIG503), exit status 5.
@@ -138,8 +175,8 @@ class OnnxOracle:
         return dict(zip(wanted, self._run(inputs, overrides or {}, wanted), strict=True))
 
     def release(self) -> None:
-        """Give back the memory of all sessions."""
-        self._sessions.clear()
+        """Give back the memory of all engines."""
+        self._engines.clear()
 
     # ---- batches
 
@@ -148,24 +185,23 @@ class OnnxOracle:
         graph = self._graph
         if graph is None or graph.batch is None:
             return None
-        for value, made in zip(self._inputs, graph.inputs, strict=True):
-            axis = graph.batch_axes.get(made.name)
+        for value, axis in zip(self._inputs, input_axes(graph), strict=True):
             if axis is not None and value.shape is not None and isinstance(value.shape[axis], int):
                 return int(value.shape[axis])  # pyright: ignore[reportArgumentType]
         return 1 if any(note.code == "MIG301" for note in graph.notes) else None
 
     def _run(self, inputs: Sequence[Array], overrides: Mapping[Target, Array], names: list[str]) -> list[Array]:
-        session = self._session(overrides, names)
+        engine = self._engine_for(overrides, names)
         feeds = {input_name(target): np.ascontiguousarray(array) for target, array in overrides.items()}
         given = [_cast(array, value) for array, value in zip(inputs, self._inputs, strict=True)]
-        axes = [self._graph.batch_axes.get(v.name) for v in self._graph.inputs] if self._graph else [None] * len(given)
+        axes = input_axes(self._graph) if self._graph else [None] * len(given)
         total = next((a.shape[i] for a, i in zip(given, axes, strict=True) if i is not None), None)
         if self._chunk is None or total is None or total == self._chunk:
-            return self._call(session, names, feeds | dict(zip(self.input_names, given, strict=True)))
+            return self._call(engine, names, feeds | dict(zip(self.input_names, given, strict=True)))
         parts: list[list[Array]] = []
         for start in range(0, total, self._chunk):
             part = [_part(a, i, start, self._chunk) for a, i in zip(given, axes, strict=True)]
-            parts.append(self._call(session, names, feeds | dict(zip(self.input_names, part, strict=True))))
+            parts.append(self._call(engine, names, feeds | dict(zip(self.input_names, part, strict=True))))
         groups = zip(zip(*parts, strict=True), self._axes(names), strict=True)
         return [_joined(list(group), axis, total, self._chunk) for group, axis in groups]
 
@@ -176,18 +212,18 @@ class OnnxOracle:
 
     # ---- engines
 
-    def _session(self, overrides: Mapping[Target, Array], names: list[str]) -> Any:
+    def _engine_for(self, overrides: Mapping[Target, Array], names: list[str]) -> Engine:
         extra = tuple(n for n in names if n not in self.output_names)
         key = (frozenset(overrides), extra)
-        if key not in self._sessions:
-            while len(self._sessions) >= _MAX_SESSIONS:
-                self._sessions.pop(next(iter(self._sessions)))
-            self._sessions[key] = self._open(overrides, extra)
-        return self._sessions[key]
+        if key not in self._engines:
+            while len(self._engines) >= _MAX_ENGINES:
+                self._engines.pop(next(iter(self._engines)))
+            self._engines[key] = self._open(overrides, extra)
+        return self._engines[key]
 
-    def _open(self, overrides: Mapping[Target, Array], extra: tuple[str, ...]) -> Any:
+    def _open(self, overrides: Mapping[Target, Array], extra: tuple[str, ...]) -> Engine:
         if not overrides and not extra and self._as_stored:
-            return self._engine(str(self._source))
+            return self._engine(self._source)
         try:
             model = opened(self._model, set(overrides), extra)
         except NoSuchWeight as fault:
@@ -195,50 +231,18 @@ class OnnxOracle:
             raise MigrateError([error("MIG504", "weights cannot be replaced", why=why)], Exit.PARITY) from fault
         return self._engine(ir.to_proto(model))
 
-    def _engine(self, model: Any) -> Any:
-        import onnxruntime as ort
+    def _engine(self, model: Path | Any) -> Engine:
+        folder = self._source.parent.resolve() if isinstance(self._source, Path) else None
+        engine = open_engine(model, threads=self._threads, folder=folder)
+        self.engine = engine.name
+        if engine.note is not None and engine.note not in self.notes:
+            self.notes.append(engine.note)
+        return engine
 
-        options = ort.SessionOptions()
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
-        options.log_severity_level = _SILENT
-        options.add_session_config_entry(_SPIN, "0")
-        if isinstance(self._source, Path):
-            options.add_session_config_entry(_EXTERNAL_FOLDER, str(self._source.parent.resolve()))
-        ort.set_default_logger_severity(_SILENT)
-        content = model if isinstance(model, str) else model.SerializeToString()
+    def _call(self, engine: Engine, names: list[str], feeds: dict[str, Array]) -> list[Array]:
         try:
-            session = ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        except Exception as fault:  # pybind gives each status its own class, all plain Exceptions
-            return self._second_engine(model, fault)
-        self.engine = self.engine or f"onnxruntime {ort.__version__}, graph optimisation off"
-        return session
-
-    def _second_engine(self, model: Any, fault: Exception) -> Any:
-        import onnx
-
-        reason = str(fault).strip().split("\n")[0][:200]
-        try:
-            loaded = onnx.load(model) if isinstance(model, str) else model
-            session = _Reference(loaded)
-        except Exception as second:  # the evaluator raises whatever its operators raise
-            why = f"ONNX Runtime: {reason}; onnx.reference: {second}"
-            raise MigrateError([error("MIG502", "no engine runs the source", why=why)], Exit.PARITY) from second
-        self.engine = f"onnx.reference {onnx.__version__}"
-        note = Diagnostic(
-            code="MIG502",
-            severity="note",
-            what="the source is run by the reference evaluator of the onnx package",
-            why=f"ONNX Runtime refuses it: {reason}",
-        )
-        if note not in self.notes:
-            self.notes.append(note)
-        return session
-
-    def _call(self, session: Any, names: list[str], feeds: dict[str, Array]) -> list[Array]:
-        try:
-            return [np.asarray(value) for value in session.run(names, feeds)]
-        except Exception as fault:  # see _engine
+            return [np.asarray(value) for value in engine.run(names, feeds)]
+        except Exception as fault:  # each engine raises what its operators raise
             shapes = ", ".join(f"{n}: {list(feeds[n].shape)}" for n in self.input_names)
             why = str(fault).strip().split("\n")[0][:300]
             found = error("MIG503", "the source's engine fails on its inputs", where=shapes, why=why)
@@ -264,3 +268,8 @@ def _joined(parts: list[Array], axis: int | None, total: int, chunk: int) -> Arr
     whole = np.concatenate(parts, axis=axis)
     rows = parts[0].shape[axis] * total // chunk
     return np.ascontiguousarray(whole[(slice(None),) * axis + (slice(0, rows),)])
+
+
+def _number(node: ir.Node, name: str, default: float) -> float:
+    attribute = node.attributes.get(name)
+    return default if attribute is None else float(attribute.value)
