@@ -254,7 +254,6 @@ def _refuse_existing(folder: Path, overwrite: bool) -> None:
 
 
 __all__ = [
-    "Diagnostic",
     "Options",
     "check",
     "check_report",
