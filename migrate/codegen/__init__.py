@@ -18,3 +18,24 @@ What verification and the audit read from a plan:
 
 Knows no source framework. Nothing here reads emitted text back.
 """
+
+from migrate.codegen.memory import to_module
+from migrate.codegen.names import package_name
+from migrate.codegen.package import plan_package
+from migrate.codegen.plan import PackagePlan, Settings, Source, TensorPlan
+from migrate.codegen.render import RenderError, render_package
+from migrate.codegen.write import install, write_package
+
+__all__ = [
+    "PackagePlan",
+    "RenderError",
+    "Settings",
+    "Source",
+    "TensorPlan",
+    "install",
+    "package_name",
+    "plan_package",
+    "render_package",
+    "to_module",
+    "write_package",
+]

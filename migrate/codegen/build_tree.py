@@ -1,0 +1,245 @@
+"""From scopes to the module tree: groups nodes by module, orders the groups, and cuts what has no scopes by position.
+
+A scope entered twice with the same tensors is called twice; one whose parts cannot be brought together without breaking the
+order of computation becomes a container whose members are called from outside. Knows no text.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from migrate.codegen.cut import MAX_CALLS, cut, live_values
+from migrate.codegen.isomorphism import matching, repeats
+from migrate.codegen.scopes import Path, Scopes
+from migrate.codegen.tree import Block, BlockCall, FunctionCall, Item, LayerCall, Place
+from migrate.graph.ir import Node, Value, tensors_in
+
+_LISTS = ("stages", "blocks", "layers", "parts")
+
+
+@dataclass(eq=False, slots=True)
+class _Unit:
+    """Nodes that are one item: a single node (`path` is its layer's, or None), or the nodes of one call of a scope."""
+
+    nodes: list[Node]
+    path: Path | None
+    is_call: bool
+
+
+class TreeBuilder:
+    """Builds the tree of one graph."""
+
+    def __init__(self, scopes: Scopes, hoisted: set[Node]) -> None:
+        self.scopes, self.hoisted = scopes, hoisted
+        self.root = Place("")
+        self.containers: set[Path] = set(scopes.lists)
+        self.blocks: dict[Path, Block] = {}
+        self._members: dict[tuple[int, object], Place] = {}
+
+    def build(self, nodes: list[Node]) -> Block:
+        """The block of the whole model."""
+        return self._block(nodes, (), self.root, 0)
+
+    def place(self, path: Path) -> Place:
+        """The module at a path, made with all above it."""
+        found = self.root
+        for length, segment in enumerate(path, 1):
+            found = found.child(segment)
+            found.is_list = found.is_list or path[:length] in self.scopes.lists
+        return found
+
+    # ---- one block
+
+    def _block(self, nodes: list[Node], path: Path, place: Place, depth: int) -> Block:
+        block = Block(place, nodes)
+        place.block = block
+        units = self._ordered_units(nodes, path)
+        if len(units) > MAX_CALLS:
+            block.items = self._cut_items(units, path, place, depth)
+        else:
+            block.items = [self._item(unit, place, depth) for unit in units]
+        return block
+
+    def _item(self, unit: _Unit, owner: Place, depth: int) -> Item:
+        if unit.is_call:
+            assert unit.path is not None
+            return self._call(unit.nodes, unit.path, depth)
+        (node,) = unit.nodes
+        layer = self.scopes.layer.get(node)
+        if layer is None:
+            owner.nodes.append(node)
+            return FunctionCall(node)
+        place = self.place(unit.path) if unit.path is not None else self._member(node, owner)
+        place.layer = layer
+        place.nodes.append(node)
+        return LayerCall(node, layer, place)
+
+    def _member(self, node: Node, owner: Place) -> Place:
+        """The place of a layer that has no scope of its own: one per set of tensors."""
+        layer = self.scopes.layer[node]
+        key = (id(owner), layer.key if layer.tensors else id(node))
+        if key not in self._members:
+            scope = self.scopes.of[node]
+            # a node that sits right in a container's scope is a member of that container
+            holder = self.place(scope) if scope in self.containers and scope not in self.scopes.lists else owner
+            self._members[key] = holder.child(f"{layer.role}\0{len(holder.children)}")
+        return self._members[key]
+
+    def _call(self, nodes: list[Node], path: Path, depth: int) -> BlockCall:
+        first = self.blocks.get(path)
+        if first is None:
+            self.blocks[path] = block = self._block(nodes, path, self.place(path), depth)
+            return BlockCall(block, nodes)
+        renamed = matching(first.nodes, nodes)
+        assert renamed is not None
+        return BlockCall(first, nodes, renamed)
+
+    # ---- units
+
+    def _ordered_units(self, nodes: list[Node], path: Path) -> list[_Unit]:
+        while True:
+            units = self._units(nodes, path)
+            order, stuck = _topological(units)
+            if not stuck:
+                return order
+            self.containers |= {unit.path for unit in stuck if unit.is_call and unit.path is not None}
+
+    def _key(self, node: Node, path: Path) -> Path | None:
+        """The member of `path` that a node belongs to; None where it belongs to the module itself."""
+        scope = self.scopes.of[node]
+        for length in range(len(path) + 1, len(scope) + 1):
+            if scope[:length] not in self.containers:
+                return scope[:length]
+        return None
+
+    def _units(self, nodes: list[Node], path: Path) -> list[_Unit]:
+        units: list[_Unit] = []
+        visits: dict[Path, list[list[Node]]] = {}
+        last: Path | None = None
+        for node in nodes:
+            key = self._key(node, path)
+            if key is None or key in self.scopes.layers:
+                units.append(_Unit([node], key, False))
+            elif key == last:
+                visits[key][-1].append(node)
+            else:
+                visits.setdefault(key, []).append([node])
+            last = key
+        for key, parts in visits.items():
+            calls = _calls(parts)
+            if any(matching(calls[0], call) is None for call in calls[1:]):
+                self.containers.add(key)
+                return self._units(nodes, path)
+            units += [_Unit(call, key, True) for call in calls]
+        index = {node: i for i, node in enumerate(nodes)}
+        return sorted(units, key=lambda u: index[u.nodes[0]])
+
+    # ---- cutting by position
+
+    def _cut_items(self, units: list[_Unit], path: Path, place: Place, depth: int) -> list[Item]:
+        name = _LISTS[min(depth, len(_LISTS) - 1)]
+        while name in place.children:
+            name += "_"
+        items: list[Item] = []
+        runs = self._runs(units)
+        whole = depth == 0 and sum(len(run) > MAX_CALLS // 2 for _, run in runs) == 1 and runs[0][0]
+        number = 0
+        for is_direct, run in runs:
+            if not is_direct or len(run) <= MAX_CALLS // 2:
+                items += [self._item(unit, place, depth) for unit in run]
+                continue
+            parts = cut(_live(run, units))
+            for k, (start, stop) in enumerate(parts):
+                if whole and len(parts) > 2 and k in (0, len(parts) - 1):
+                    inner = (*path, "head" if k else "stem")
+                else:
+                    inner = (*path, name, str(number))
+                    self.scopes.lists.add(inner[:-1])
+                    number += 1
+                items.append(self._part(run[start:stop], inner, depth))
+        return items
+
+    def _runs(self, units: list[_Unit]) -> list[tuple[bool, list[_Unit]]]:
+        """Runs of units that have no module of their own, and runs of the others."""
+        runs: list[tuple[bool, list[_Unit]]] = []
+        for unit in units:
+            direct = not unit.is_call and unit.path is None and unit.nodes[0] not in self.hoisted
+            if runs and runs[-1][0] == direct:
+                runs[-1][1].append(unit)
+            else:
+                runs.append((direct, [unit]))
+        return runs
+
+    def _part(self, units: list[_Unit], path: Path, depth: int) -> BlockCall:
+        nodes = [node for unit in units for node in unit.nodes]
+        for node in nodes:
+            self.scopes.of[node] = path
+        self.blocks[path] = block = self._block(nodes, path, self.place(path), depth + 1)
+        return BlockCall(block, nodes)
+
+
+def _live(run: list[_Unit], units: list[_Unit]) -> list[int]:
+    makes = [{id(v) for node in unit.nodes for v in node.outputs} for unit in run]
+    uses = [{id(v) for v in _read(unit.nodes)} for unit in run]
+    inside = {id(unit) for unit in run}
+    made = set[int]().union(*makes)
+    kept = {id(v) for unit in units if id(unit) not in inside for v in _read(unit.nodes)} & made
+    return live_values(makes, uses, kept)
+
+
+def _read(nodes: Iterable[Node]) -> Iterable[Value]:
+    return (v for node in nodes for v in tensors_in((node.args, node.kwargs)) if v.weight is None)
+
+
+def _calls(visits: list[list[Node]]) -> list[list[Node]]:
+    """The calls that visits of one scope make up: a tensor that comes again begins a new call."""
+    calls: list[list[Node]] = []
+    seen: set[int] = set()
+    for visit in visits:
+        weights = {id(v) for n in visit for v in tensors_in((n.args, n.kwargs)) if v.weight is not None}
+        if calls and not weights & seen:
+            calls[-1] += visit
+            seen |= weights
+        else:
+            calls.append(list(visit))
+            seen = weights
+    return [part for call in calls for part in repeats(call)]
+
+
+def _topological(units: list[_Unit]) -> tuple[list[_Unit], list[_Unit]]:
+    """The units in an order of computation, as near to the given one as can be, and those that wait in a circle."""
+    maker = {v: i for i, unit in enumerate(units) for node in unit.nodes for v in node.outputs}
+    waits: list[set[int]] = []
+    users: list[list[int]] = [[] for _ in units]
+    for i, unit in enumerate(units):
+        waits.append({maker[v] for node in unit.nodes for v in node.inputs if v in maker} - {i})
+        for other in waits[i]:
+            users[other].append(i)
+    left = [len(w) for w in waits]
+    ready = [i for i, count in enumerate(left) if not count]
+    order: list[_Unit] = []
+    done: set[int] = set()
+    while ready:
+        i = heapq.heappop(ready)
+        order.append(units[i])
+        done.add(i)
+        for user in users[i]:
+            left[user] -= 1
+            if not left[user]:
+                heapq.heappush(ready, user)
+    return order, [unit for i, unit in enumerate(units) if i not in done and _in_circle(i, waits, done)]
+
+
+def _in_circle(start: int, waits: list[set[int]], done: set[int]) -> bool:
+    """Whether a unit waits, through others, for itself."""
+    stack, seen = [w for w in waits[start] if w not in done], set[int]()
+    while stack:
+        i = stack.pop()
+        if i == start:
+            return True
+        if i not in seen:
+            seen.add(i)
+            stack += [w for w in waits[i] if w not in done]
+    return False

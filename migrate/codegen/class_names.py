@@ -1,0 +1,57 @@
+"""What a class is called: by its place in the source's module tree, or by its layers where the place says nothing."""
+
+from __future__ import annotations
+
+import re
+
+from migrate.codegen.names import class_name
+from migrate.codegen.tree import Block, FunctionCall, LayerCall, Place
+
+_ACTIVATIONS = {
+    "relu": "ReLU", "silu": "SiLU", "gelu": "GELU", "hardswish": "Hardswish", "sigmoid": "Sigmoid", "tanh": "Tanh",
+    "leaky_relu": "LeakyReLU", "elu": "ELU", "relu6": "ReLU6", "mish": "Mish", "hardsigmoid": "Hardsigmoid",
+}  # fmt: skip
+_LAYERS = {"conv": "Conv", "norm": "Norm", "linear": "Linear", "up": "Up", "embed": "Embed", "act": "Act"}
+
+
+def wanted_name(places: list[Place]) -> str:
+    """The name to ask for, for a class with these instances."""
+    block = places[0].block
+    small = _by_layers(block) if block else ""
+    if small:
+        return small
+    names = [_by_place(place) for place in places]
+    common = max(sorted(set(names)), key=names.count)
+    return class_name(common, "Block")
+
+
+def _by_layers(block: Block) -> str:
+    """`ConvNormReLU` for a block that is just that."""
+    if len(block.items) > 4:
+        return ""
+    parts: list[str] = []
+    for item in block.items:
+        if isinstance(item, LayerCall):
+            parts.append(_LAYERS.get(item.layer.role, ""))
+        elif isinstance(item, FunctionCall) and item.node.op.name in _ACTIVATIONS:
+            parts.append(_ACTIVATIONS[item.node.op.name])
+        elif not (isinstance(item, FunctionCall) and item.node.op.name == "mul"):
+            return ""
+    if len(parts) < 2 or not all(parts) or parts[0] not in ("Conv", "Linear", "Up"):
+        return ""
+    if parts[-1] == "Sigmoid" and len(parts) < len(block.items):
+        parts[-1] = "SiLU"
+    return "".join(parts)
+
+
+def _by_place(place: Place) -> str:
+    """`blocks.3` is a `Block`, `layer1.0` a `Layer`, `self_attn` a `SelfAttn`."""
+    segment = place.segment
+    if segment.isdigit() and place.parent is not None:
+        segment = place.parent.segment
+        while segment.isdigit() and place.parent and place.parent.parent:
+            place = place.parent
+            segment = place.segment
+        segment = re.sub(r"(?<=[a-z]{2})s$", "", segment.rstrip("0123456789_"))
+    segment = segment.rstrip("0123456789_")
+    return segment if len(segment) > 2 and segment != "model" else "Block"

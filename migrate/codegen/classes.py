@@ -1,0 +1,346 @@
+"""From blocks to classes: equal bodies are one class, and what differs between them becomes an argument of its constructor.
+
+Bodies are compared as texts with open numbers, members by constructor and attribute; never by numbers. Knows no template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from migrate.codegen.body import Body, Line
+from migrate.codegen.class_names import wanted_name
+from migrate.codegen.expressions import hole, number
+from migrate.codegen.layers import Arg
+from migrate.codegen.names import Namespace, variables
+from migrate.codegen.plan import ClassPlan, Function, Member, Parameter, Statement
+from migrate.codegen.symbols import Symbols
+from migrate.codegen.tree import Place
+from migrate.graph.ir import Value
+
+_CHANNELS = frozenset({
+    "in_channels", "out_channels", "num_features", "in_features", "out_features", "normalized_shape", "num_channels",
+    "embedding_dim", "input_size", "hidden_size", "num_parameters", "channels",
+})  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A number that may differ: where it is (`attr` of the member, or empty for a body's), what it is called, its values."""
+
+    attr: str
+    arg: Arg
+    values: list[Any]
+    parameter: str = ""
+
+
+@dataclass(slots=True)
+class _Class:
+    """A class in the making and the places that are instances of it."""
+
+    places: list[Place]
+    level: int
+    name: str
+    slots: list[_Slot] = field(default_factory=list[_Slot])
+
+    def arguments(self, place: Place) -> list[Arg]:
+        """The constructor's arguments at one place."""
+        at = self.places.index(place)
+        found: dict[str, Arg] = {}
+        for slot in self.slots:
+            if slot.parameter and slot.parameter not in found:
+                found[slot.parameter] = Arg(slot.parameter, slot.values[at], config=slot.arg.config)
+        return list(found.values())
+
+
+class ClassBuilder:
+    """Groups the places of a tree into classes. `bodies` has what each called place does; the root may have two functions."""
+
+    def __init__(self, bodies: dict[Place, list[tuple[str, Body, str]]], symbols: Symbols) -> None:
+        self.bodies, self.symbols = bodies, symbols
+        self.of: dict[Place, _Class] = {}
+        self.names = Namespace({*variables(), "Model"})
+        self.config: dict[str, Any] = {}
+
+    def build(self, root: Place) -> list[ClassPlan]:
+        """The classes, inner ones first; the last is the model."""
+        levels: dict[int, list[Place]] = {}
+        _collect(root, levels)
+        plans: list[ClassPlan] = []
+        for level in sorted(levels):
+            groups: dict[Any, list[Place]] = {}
+            for place in levels[level]:
+                groups.setdefault(("root",) if place is root else self._key(place), []).append(place)
+            for places in groups.values():
+                name = "Model" if places[0] is root else self.names.claim(wanted_name(places))
+                made = _Class(places, level, name)
+                self.of.update(dict.fromkeys(places, made))
+                made.slots = self._slots(made, places[0] is root)
+                plans.append(self._plan(made))
+        return plans
+
+    # ---- comparing
+
+    def _key(self, place: Place) -> tuple[Any, ...]:
+        bodies = tuple(
+            (kind, tuple(body.parameters), tuple(line.text for line in body.lines), body.result)
+            for kind, body, _ in self.bodies.get(place, [])
+        )
+        loose = tuple((attr, _is_parameter(v), v.dtype, v.rank) for attr, v in place.loose.items())
+        return bodies, loose, tuple((c.attr, self._member_key(c)) for c in place.children.values())
+
+    def _member_key(self, place: Place) -> Any:
+        if place.layer is not None:
+            return place.layer.constructor, tuple(a.name for a in place.layer.args)
+        if place.is_list:
+            return place.is_chain, tuple((c.attr, self._member_key(c)) for c in place.children.values())
+        return id(self.of[place])
+
+    # ---- numbers that differ
+
+    def _slots(self, made: _Class, is_root: bool) -> list[_Slot]:
+        columns = [self._numbers(place) for place in made.places]
+        slots = [_Slot(rows[0][0], rows[0][1], [arg.value for _, arg in rows]) for rows in zip(*columns, strict=True)]
+        if not is_root:
+            space = Namespace({"self", "nn", "torch", "math", "F"})
+            members = {child.attr for child in made.places[0].children.values()} | set(made.places[0].loose)
+            for slot in slots:
+                if slot.arg.config or any(repr(v) != repr(slot.values[0]) for v in slot.values):
+                    slot.parameter = _parameter(slot, slots, space, members)
+        return slots
+
+    def _numbers(self, place: Place) -> list[tuple[str, Arg]]:
+        """Every number of the class at one place, in a fixed order: members', tensors' sizes, the bodies'."""
+        found: list[tuple[str, Arg]] = []
+        for child in place.children.values():
+            found += [(child.attr, arg) for arg in self._member_numbers(child)]
+        for attr, value in place.loose.items():
+            found += [(attr, Arg("channels", size)) for size in value.shape]
+        for _, body, _ in self.bodies.get(place, []):
+            found += [("", Arg(h, v)) for v, h in zip(body.holes.values, body.holes.hints, strict=True)]
+        return found
+
+    def _member_numbers(self, place: Place) -> list[Arg]:
+        if place.layer is not None:
+            return list(place.layer.args)
+        if place.is_list:
+            return [arg for child in place.children.values() for arg in self._member_numbers(child)]
+        return self.of[place].arguments(place)
+
+    # ---- printing
+
+    def _plan(self, made: _Class) -> ClassPlan:
+        place = made.places[0]
+        slots = iter(made.slots)
+
+        def take(default_text: Callable[[_Slot], str] = lambda s: number(s.values[0])) -> tuple[_Slot, str]:
+            slot = next(slots)
+            if slot.arg.config and made.name == "Model":
+                return slot, f"config.{slot.arg.config}"
+            return slot, slot.parameter or default_text(slot)
+
+        members = [Member(attr=c.attr, text=self._construct(c, take)) for c in place.children.values()]
+        members += [_loose_member(a, v, [take()[1] for _ in v.shape]) for a, v in place.loose.items()]
+        kept: dict[str, str] = {}
+        functions: list[Function] = []
+        for kind, body, doc in self.bodies.get(place, []):
+            texts: list[str] = []
+            for _ in body.holes.values:
+                slot, text = take()
+                if slot.parameter:
+                    kept[slot.parameter] = text
+                texts.append(f"self.{text}" if slot.parameter else text)
+            functions.append(self._function(kind, body, doc, texts, made))
+        members = [Member(attr=name, text=text) for name, text in kept.items()] + members
+        return ClassPlan(
+            name=made.name,
+            doc=_doc(made),
+            source=_origin(place),
+            level=made.level,
+            annotations=tuple(
+                Parameter(name=a, annotation="Tensor") for a, v in place.loose.items() if not _is_parameter(v)
+            ),
+            parameters=_parameters(made),
+            members=tuple(members),
+            resets=tuple(_reset(a, v) for a, v in place.loose.items() if _is_parameter(v)),
+            functions=tuple(functions),
+            uses=tuple(sorted(self._uses(place))),
+            count=len(made.places),
+        )
+
+    def _uses(self, place: Place) -> set[str]:
+        used: set[str] = set()
+        for child in place.children.values():
+            if child.is_list:
+                used |= self._uses(child)
+            elif child.layer is None:
+                used.add(self.of[child].name)
+        return used
+
+    def _construct(self, place: Place, take: Callable[[], tuple[_Slot, str]]) -> str:
+        if place.is_list:
+            return _list_text(place, [(c.attr, self._construct(c, take)) for c in place.children.values()])
+        args = place.layer.args if place.layer is not None else self.of[place].arguments(place)
+        texts: list[str] = []
+        for position, arg in enumerate(args):
+            slot, text = take()
+            if arg.is_default and not slot.parameter:
+                continue
+            texts.append(text if arg.positional and len(texts) == position else f"{arg.name}={text}")
+        constructor = place.layer.constructor if place.layer is not None else self.of[place].name
+        return f"{constructor}({', '.join(texts)})"
+
+    def _function(self, name: str, body: Body, doc: str, texts: list[str], made: _Class) -> Function:
+        statements = [
+            Statement(text=fill(line.text, texts), comment=self._shape_comment(line, at, name, made))
+            for at, line in enumerate(body.lines)
+        ]
+        result = fill(body.result, texts)
+        many = _top_commas(result)
+        return Function(
+            name=name,
+            doc=doc,
+            parameters=tuple(Parameter(name=n, annotation=a) for n, a in body.parameters),
+            statements=tuple(statements),
+            result=result,
+            returns=f"tuple[{', '.join(['Tensor'] * many)}]" if many > 1 else "Tensor",
+            runtime=body.runtime,
+        )
+
+    def _shape_comment(self, line: Line, at: int, name: str, made: _Class) -> str:
+        """The shape after the line; where equal classes differ, the parameter that says how, or `_`."""
+        if line.shown is None:
+            return ""
+        lines = [next(b for k, b, _ in self.bodies[p] if k == name).lines[at] for p in made.places]
+        shapes = [self.symbols.shape(one.shown) for one in lines if one.shown is not None]
+        if len({len(shape) for shape in shapes}) > 1 or len(shapes) < len(lines):
+            return ""
+        tokens: list[str] = []
+        for sizes in zip(*shapes, strict=True):
+            named = next((s.parameter for s in made.slots if s.parameter and s.values == list(sizes)), "_")
+            tokens.append(str(sizes[0]) if len(set(sizes)) == 1 else named)
+        return f"[{', '.join(tokens)}]" if any(t not in ("?", "_") for t in tokens) else ""
+
+
+def _collect(place: Place, levels: dict[int, list[Place]]) -> int:
+    """Sort the places that need a class by how deeply they nest; returns the place's own level."""
+    inner = max((_collect(child, levels) for child in place.children.values()), default=-1)
+    if place.layer is not None:
+        return -1
+    if place.is_list:
+        return inner
+    levels.setdefault(inner + 1, []).append(place)
+    return inner + 1
+
+
+def _parameter(slot: _Slot, slots: list[_Slot], space: Namespace, members: set[str]) -> str:
+    """The name of the constructor's parameter for a slot: an earlier slot's where both always agree and mean the same."""
+    for other in slots:
+        if other is slot:
+            break
+        if other.parameter and other.values == slot.values and _same_meaning(slot.arg, other.arg):
+            return other.parameter
+    wanted = slot.arg.config or slot.arg.name
+    if wanted in space or (not slot.attr and wanted in members) or wanted in members:
+        wanted = f"{slot.attr or 'body'}_{slot.arg.name}"
+    while wanted in members:
+        wanted += "_"
+    return space.claim(wanted)
+
+
+def _same_meaning(left: Arg, right: Arg) -> bool:
+    def base(name: str) -> str:
+        return "channels" if any(name == c or name.endswith(f"_{c}") for c in _CHANNELS) else name
+
+    return base(left.name) == base(right.name) and left.config == right.config
+
+
+def fill(text: str, texts: Sequence[str]) -> str:
+    """A text with its open numbers put in."""
+    for index, value in enumerate(texts):
+        text = text.replace(hole(index), value)
+    return text
+
+
+def _top_commas(text: str) -> int:
+    """How many expressions a returned text has."""
+    depth = commas = 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        commas += char == "," and depth == 0
+    return commas + 1
+
+
+def _list_text(place: Place, members: list[tuple[str, str]]) -> str:
+    container = "nn.Sequential" if place.is_chain else "nn.ModuleList"
+    texts = dict(members)
+    if not place.is_chain and len(members) > 2 and len(set(texts.values())) == 1:
+        if list(texts) == [str(k) for k in range(len(texts))]:
+            return f"nn.ModuleList({members[0][1]} for _ in range({len(members)}))"
+    last = max(int(attr) for attr in texts)
+    inner = ", ".join(texts.get(str(k), "nn.Identity()") for k in range(last + 1))
+    return f"{container}({inner})" if place.is_chain else f"{container}([{inner}])"
+
+
+def _parameters(made: _Class) -> tuple[Parameter, ...]:
+    if made.name == "Model":
+        return ()
+    found: dict[str, Parameter] = {}
+    for slot in made.slots:
+        if slot.parameter and slot.parameter not in found:
+            found[slot.parameter] = Parameter(name=slot.parameter, annotation=_annotation(slot.values))
+    return tuple(found.values())
+
+
+def _annotation(values: list[Any]) -> str:
+    kinds = dict.fromkeys(_kind(v) for v in values)
+    return " | ".join(kinds)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, tuple):
+        items: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+        return f"tuple[{', '.join(_kind(item) for item in items)}]" if items else "tuple[()]"
+    if isinstance(value, str) and value.startswith("torch."):
+        return "torch.dtype"
+    return type(value).__name__
+
+
+def _is_parameter(value: Value) -> bool:
+    return value.weight is not None and value.weight.role == "parameter"
+
+
+def _loose_member(attr: str, value: Value, sizes: list[str]) -> Member:
+    shape = ", ".join(sizes) if len(sizes) != 0 else "()"
+    shape = f"({sizes[0]},)" if len(sizes) == 1 and not sizes[0].isdigit() else shape
+    dtype = "" if value.dtype in ("float32", "float16", "bfloat16") else f", dtype=torch.{value.dtype}"
+    if _is_parameter(value):
+        return Member(attr=attr, text=f"nn.Parameter(torch.empty({shape}{dtype}))")
+    return Member(attr="", text=f'self.register_buffer("{attr}", torch.zeros({shape}{dtype}))')
+
+
+def _reset(attr: str, value: Value) -> str:
+    if value.rank == 0 or "scale" in attr or "gamma" in attr:
+        return f"nn.init.ones_(self.{attr})"
+    if value.rank < 2 or all(s == 1 for s in value.shape[:-1]) or "bias" in attr:
+        return f"nn.init.zeros_(self.{attr})"
+    return f"nn.init.trunc_normal_(self.{attr}, std=0.02)"
+
+
+def _origin(place: Place) -> str:
+    if place.nodes:
+        return next((name for node in place.nodes for name in node.origin), "")
+    return next((found for child in place.children.values() if (found := _origin(child))), "")
+
+
+def _doc(made: _Class) -> str:
+    parts: list[str] = []
+    for child in made.places[0].children.values():
+        if child.layer is not None:
+            parts.append(child.layer.constructor.removeprefix("nn."))
+    body = ", ".join(dict.fromkeys(parts))
+    times = f", used {len(made.places)} times" if len(made.places) > 1 else ""
+    return (f"{body}{times}" if body else f"A part of the model{times}") + "."

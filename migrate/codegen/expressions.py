@@ -1,0 +1,252 @@
+"""One node as a Python expression: operators, methods, `F.` and `torch.` calls, with the parentheses that are needed.
+
+Numbers other than 0, 1, 2, -1, -2 are written as holes, since equal classes may differ in them. Knows no module tree.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from migrate.codegen.layers import MISSING, parse_signature, same
+from migrate.graph.ir import Node, Value, tensors_in
+from migrate.graph.sizes import Dim
+
+ATOM, POWER, UNARY, PRODUCT, SUM, SHIFT, AND, XOR, OR, COMPARE = 20, 15, 14, 13, 12, 11, 10, 9, 8, 7
+_OPERATORS = {
+    "add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "truediv": ("/", PRODUCT), "mod": ("%", PRODUCT),
+    "floordiv": ("//", PRODUCT), "matmul": ("@", PRODUCT), "pow": ("**", POWER), "lt": ("<", COMPARE),
+    "le": ("<=", COMPARE), "gt": (">", COMPARE), "ge": (">=", COMPARE), "and_": ("&", AND), "or_": ("|", OR),
+    "xor": ("^", XOR), "lshift": ("<<", SHIFT), "rshift": (">>", SHIFT),
+}  # fmt: skip
+_UNARY = {"neg": "-", "invert": "~"}
+_METHODS = frozenset({
+    "reshape", "permute", "transpose", "squeeze", "unsqueeze", "flatten", "unflatten", "split", "chunk", "unbind",
+    "repeat_interleave", "mean", "sum", "amax", "amin", "argmax", "argmin", "cumsum", "cumprod", "all", "any", "std",
+    "var", "prod", "masked_fill", "topk", "sort", "gather", "index_select", "select", "scatter", "scatter_add",
+    "scatter_reduce", "clamp", "roll", "flip", "tril", "triu", "clone",
+})  # fmt: skip
+_SPREAD = frozenset({"reshape", "permute", "expand", "repeat"})
+_ONE_FOR_ALL = frozenset({"kernel_size", "stride", "padding", "dilation", "output_padding", "output_size"})
+_REDUCTION = "input dim=None keepdim=False"
+_CONV = "input weight bias=None stride=1 padding=0 dilation=1 groups=1"
+_TRANSPOSED = "input weight bias=None stride=1 padding=0 output_padding=0 groups=1 dilation=1"
+_MAX_POOL = "input kernel_size stride=None padding=0 dilation=1 ceil_mode=False return_indices=False"
+_AVG_POOL = "input kernel_size stride=None padding=0 ceil_mode=False count_include_pad=True divisor_override=None"
+_SIGNATURES = {
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _CONV),
+    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), _TRANSPOSED),
+    **dict.fromkeys(("max_pool1d", "max_pool2d", "max_pool3d"), _MAX_POOL),
+    **dict.fromkeys(("avg_pool2d", "avg_pool3d"), _AVG_POOL),
+    "avg_pool1d": "input kernel_size stride=None padding=0 ceil_mode=False count_include_pad=True",
+    **dict.fromkeys(("mean", "sum", "amax", "amin", "argmax", "argmin", "all", "any", "prod"), _REDUCTION),
+    "cat": "tensors dim=0",
+    "stack": "tensors dim=0",
+    "split": "tensor split_size_or_sections dim=0",
+    "chunk": "input chunks dim=0",
+    "unbind": "input dim=0",
+    "cumsum": "input dim",
+    "topk": "input k dim=-1 largest=True sorted=True",
+    "sort": "input dim=-1 descending=False",
+    "linear": "input weight bias=None",
+    "gelu": "input approximate='none'",
+    "pad": "input pad mode='constant' value=None",
+    "scaled_dot_product_attention": (
+        "query key value attn_mask=None dropout_p=0.0 is_causal=False scale=None enable_gqa=False"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """Text, how tightly it binds, and how many calls are nested in it."""
+
+    text: str
+    binds: int = ATOM
+    depth: int = 0
+
+    def at_least(self, binds: int) -> str:
+        """The text, in parentheses where it binds less tightly than `binds`."""
+        return self.text if self.binds >= binds else f"({self.text})"
+
+
+@dataclass(slots=True)
+class Holes:
+    """Numbers of a text that may differ between equal classes, each with what it is called."""
+
+    values: list[Any] = field(default_factory=list[Any])
+    hints: list[str] = field(default_factory=list[str])
+
+    def add(self, value: Any, hint: str) -> str:
+        """The text of a number."""
+        if type(value) is bool or value is None or (type(value) is int and -2 <= value <= 2):
+            return repr(value)
+        self.values.append(value)
+        self.hints.append(hint)
+        return hole(len(self.values) - 1)
+
+
+def hole(index: int) -> str:
+    """How an open number is written until it is known whether it is an argument."""
+    return f"\x01{index}\x02"
+
+
+def number(value: Any) -> str:
+    """A literal of a number; the special floats have no literal of their own."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "math.nan" if math.isnan(value) else "math.inf" if value > 0 else "-math.inf"
+    if isinstance(value, tuple):
+        items: list[str] = [number(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    if isinstance(value, str) and value.startswith("torch."):
+        return value
+    return repr(value)
+
+
+@dataclass(slots=True, kw_only=True)
+class Printer:
+    """Prints nodes; `tensor` says how a value is written, `size` a leaf of a size, `device` where new tensors go."""
+
+    tensor: Callable[[Value], Expr]
+    size: Callable[[Dim], str]
+    device: Callable[[], str]
+    makers: frozenset[str]
+    holes: Holes
+
+    def node(self, node: Node) -> Expr:
+        """The expression of a node."""
+        module, _, path = node.op.target.partition(":")
+        if module == "operator":
+            return self._operator(path, node)
+        depth = 1 + max((self.tensor(v).depth for v in _tensors(node)), default=0)
+        if module == "torch" and path.startswith("Tensor."):
+            return Expr(self._method(path.removeprefix("Tensor."), node), ATOM, depth)
+        if path in _METHODS and module == "torch" and node.args and isinstance(node.args[0], Value):
+            return Expr(self._method(path, node), ATOM, depth)
+        given = self._arguments(path, node, list(node.args))
+        if node.op.name in self.makers:
+            given.append(f"device={self.device()}")
+        return Expr(f"{_prefix(module)}{path}({', '.join(given)})", ATOM, depth)
+
+    def arg(self, value: Any, hint: str) -> Expr:
+        """An argument."""
+        if isinstance(value, Value):
+            return self.tensor(value)
+        if isinstance(value, Dim):
+            text = self.size(value)
+            return Expr(text, SUM if " " in text else ATOM)
+        if isinstance(value, tuple | list):
+            items = [self.arg(item, hint) for item in value]  # pyright: ignore[reportUnknownVariableType]
+            text = ", ".join(i.text for i in items) + ("," if len(items) == 1 else "")
+            return Expr(f"({text})", ATOM, max((i.depth for i in items), default=0))
+        if isinstance(value, slice):
+            return Expr(self._slice(value))
+        if isinstance(value, str):
+            return Expr(number(value))
+        if value is Ellipsis:
+            return Expr("...")
+        text = self.holes.add(value, hint)
+        negative = isinstance(value, int | float) and value < 0
+        return Expr(text, UNARY if negative else ATOM)
+
+    # ---- forms
+
+    def _operator(self, name: str, node: Node) -> Expr:
+        if name == "getitem":
+            base = self.arg(node.args[0], "index")
+            return Expr(f"{base.at_least(ATOM)}[{self._index(node.args[1])}]", ATOM, base.depth)
+        if name in _UNARY:
+            inner = self.arg(node.args[0], "value")
+            return Expr(f"{_UNARY[name]}{inner.at_least(UNARY)}", UNARY, inner.depth)
+        symbol, binds = _OPERATORS[name]
+        left, right = (self.arg(a, _hint(node)) for a in node.args)
+        weaker = symbol in ("**", "<", "<=", ">", ">=")
+        first = left.at_least(binds + 1 if weaker else binds)
+        second = right.at_least(binds if symbol == "**" else binds + 1)
+        depth = max(left.depth, right.depth) + (binds != SUM)
+        return Expr(f"{first} {symbol} {second}", binds, depth)
+
+    def _method(self, name: str, node: Node) -> str:
+        base = self.arg(node.args[0], "value")
+        given = self._arguments(name, node, list(node.args[1:]), offset=1)
+        return f"{base.at_least(ATOM)}.{name}({', '.join(given)})"
+
+    def _arguments(self, name: str, node: Node, args: list[Any], offset: int = 0) -> list[str]:
+        if name in _SPREAD and len(args) == 1 and isinstance(args[0], tuple | list) and not node.kwargs:
+            return [self.arg(item, _hint(node)).text for item in args[0]]  # pyright: ignore[reportUnknownVariableType]
+        signature = signature_of(node.op.target)[offset:]
+        if len(args) > len(signature):
+            positional = [self.arg(a, _hint(node)).text for a in args]
+            return positional + [f"{key}={self.arg(a, key).text}" for key, a in node.kwargs.items()]
+        given = {key: a for (key, _), a in zip(signature, args, strict=False)} | node.kwargs
+        return self._named(given, dict(signature), node)
+
+    def _named(self, given: dict[str, Any], signature: dict[str, Any], node: Node) -> list[str]:
+        """Required arguments by position, the others by name, defaults left out."""
+        texts: list[str] = []
+        order = list(signature)
+        by_position = 0
+        for key, value in given.items():
+            default = signature.get(key, MISSING)
+            value = same(value) if key in _ONE_FOR_ALL else value
+            if default is not MISSING and type(value) is type(default) and value == default:
+                continue
+            text = self.arg(value, key if key in signature else _hint(node)).text
+            required = default is MISSING and order[len(texts) : len(texts) + 1] == [key] and by_position == len(texts)
+            by_position += required
+            texts.append(text if required else f"{key}={text}")
+        return texts
+
+    def _index(self, index: Any) -> str:
+        if isinstance(index, tuple):
+            items = [self._index(item) for item in index]  # pyright: ignore[reportUnknownVariableType]
+            return ", ".join(items) + ("," if len(items) == 1 else "") if items else "()"
+        return self.arg(index, "index").text
+
+    def _slice(self, value: slice) -> str:
+        parts = [
+            "" if part is None else self.arg(part, hint).text
+            for part, hint in ((value.start, "start"), (value.stop, "stop"), (value.step, "step"))
+        ]
+        return ":".join(parts[:2]) + (f":{parts[2]}" if parts[2] else "")
+
+
+def _tensors(node: Node) -> list[Value]:
+    return list(tensors_in((node.args, node.kwargs)))
+
+
+def _hint(node: Node) -> str:
+    hints = {"reshape": "size", "expand": "size", "mul": "factor", "add": "offset", "split": "sizes", "pad": "padding"}
+    return hints.get(node.op.name, "value")
+
+
+def _prefix(module: str) -> str:
+    if module == "torch.nn.functional":
+        return "F."
+    if module.startswith("torch"):
+        return f"{module}."
+    return f"{module.rpartition('.')[2]}."
+
+
+@cache
+def signature_of(target: str) -> tuple[tuple[str, Any], ...]:
+    """The parameters of a callable and their defaults; empty where they cannot be known."""
+    name = target.rpartition(":")[2].rpartition(".")[2]
+    if name in _SIGNATURES and target.startswith("torch"):
+        return parse_signature(_SIGNATURES[name])
+    if target.startswith("torch:"):
+        return ()
+    module, _, path = target.partition(":")
+    try:
+        parameters = inspect.signature(attrgetter(path)(importlib.import_module(module))).parameters.values()
+    except (ValueError, TypeError):
+        return ()
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        return ()
+    return tuple((p.name, MISSING if p.default is p.empty else p.default) for p in parameters)

@@ -1,0 +1,99 @@
+"""Outputs of a model: which end in a softmax or sigmoid that `logits()` leaves out, and the loss each gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from migrate.codegen.plan import LossTerm, SpecPlan
+from migrate.errors import Exit, MigrateError, error
+from migrate.graph.ir import Graph, Node, Value
+
+_ACTIVATIONS = ("softmax", "log_softmax", "sigmoid")
+LOSSES = ("auto", "cross_entropy", "bce", "mse")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An output: its value, and the final activation with the value before it, where it has one."""
+
+    value: Value
+    activation: Node | None = None
+
+    @property
+    def raw(self) -> Value:
+        """What `logits()` returns for it."""
+        return self.activation.args[0] if self.activation is not None else self.value
+
+
+def find_outputs(graph: Graph) -> list[Output]:
+    """The outputs; an activation counts as final where nothing else uses its result."""
+    users = graph.users()
+    found: list[Output] = []
+    for value in graph.outputs:
+        node = value.node
+        final = node is not None and node.op.name in _ACTIVATIONS and value not in users
+        final = final and isinstance(node.args[0], Value) and node.args[0].weight is None  # pyright: ignore[reportOptionalMemberAccess]
+        found.append(Output(value, node if final else None))
+    return found
+
+
+def class_axis(output: Output) -> int:
+    """The axis of the classes: the softmax's, else the last."""
+    rank = output.value.rank
+    node = output.activation
+    if node is None or node.op.name == "sigmoid":
+        return rank - 1
+    axis = node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else -1)
+    return axis % rank
+
+
+def loss_terms(outputs: list[Output], specs: tuple[SpecPlan, ...], loss: str) -> tuple[LossTerm, ...]:
+    """The loss of each floating-point output.
+
+    Raises:
+        MigrateError: no output can be trained, or the loss is unknown.
+    """
+    if loss not in LOSSES:
+        problem = error("MIG110", f"unknown loss {loss!r}", todo=f"choose one of {', '.join(LOSSES)}")
+        raise MigrateError([problem], Exit.USAGE)
+    terms: list[LossTerm] = []
+    seen: set[Value] = set()
+    for index, (output, spec) in enumerate(zip(outputs, specs, strict=True)):
+        if not output.value.is_float or output.value in seen or (output.value.node is None):
+            continue
+        seen.add(output.value)
+        terms.append(_term(index, output, spec, loss if loss != "auto" else _auto(output), len(outputs)))
+    if not terms:
+        raise MigrateError(
+            [error("MIG310", "no output is a floating-point tensor that a loss could use")], Exit.UNSUPPORTED
+        )
+    return tuple(terms)
+
+
+def _auto(output: Output) -> str:
+    if output.activation is None:
+        return "mse"
+    return "bce" if output.activation.op.name == "sigmoid" else "cross_entropy"
+
+
+def _term(index: int, output: Output, spec: SpecPlan, kind: str, count: int) -> LossTerm:
+    name = "target" if count == 1 else f"{spec.name}_target"
+    given = "output" if count == 1 else f"outputs[{index}]"
+    if kind == "cross_entropy" and output.value.rank < 2:
+        kind = "mse"
+    if kind != "cross_entropy":
+        function = "F.binary_cross_entropy_with_logits" if kind == "bce" else "F.mse_loss"
+        target = SpecPlan(name=name, shape=spec.shape, dtype="float32", batch_axis=spec.batch_axis)
+        return LossTerm(output=index, kind=kind, text=f"{function}({given}, {{}})", target=target)
+    axis = class_axis(output)
+    classes = spec.shape[axis]
+    shape = tuple(s for at, s in enumerate(spec.shape) if at != axis)
+    batch = spec.batch_axis
+    batch = batch - 1 if batch is not None and batch > axis else batch
+    high = classes if isinstance(classes, int) else None
+    target = SpecPlan(name=name, shape=shape, dtype="int64", high=high, batch_axis=batch)
+    if axis == output.value.rank - 1 and axis > 1:
+        text = f"F.cross_entropy({given}.flatten(0, -2), {{}}.flatten())"
+    else:
+        text = f"F.cross_entropy({given if axis == 1 else f'{given}.movedim({axis}, 1)'}, {{}})"
+    return LossTerm(output=index, kind=kind, text=text, target=target)

@@ -1,0 +1,241 @@
+"""From a graph to the plan of its package: every name and text is settled here, in the order of `plan_package`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from migrate.codegen.body import Body, BodyWriter, Line, block_writer
+from migrate.codegen.build_tree import TreeBuilder
+from migrate.codegen.classes import ClassBuilder
+from migrate.codegen.expressions import Expr, Holes, Printer
+from migrate.codegen.interface import SizeSources, find_interfaces
+from migrate.codegen.layers import Layer
+from migrate.codegen.names import Namespace, identifier, package_name, variables
+from migrate.codegen.naming import Owners, all_places, assign_names, tensor_plans
+from migrate.codegen.outputs import Output, find_outputs, loss_terms
+from migrate.codegen.plan import ConfigField, PackagePlan, Settings, Source
+from migrate.codegen.scopes import Scopes, find_scopes, live_nodes
+from migrate.codegen.specs import SpecBuilder
+from migrate.codegen.symbols import Symbols
+from migrate.codegen.tree import Block, BlockCall, ChainCall, FunctionCall, Item, Place, blocks_of, outputs_of
+from migrate.graph.ir import Graph, Node, Value, sizes_in
+from migrate.graph.weights import Weight
+
+
+def plan_package(
+    graph: Graph, *, name: str, settings: Settings | None = None, source: Source | None = None
+) -> PackagePlan:
+    """Settle everything that the package will say.
+
+    Args:
+        graph: after the passes; it is not changed.
+        name: what the package should be called; made a legal name here.
+        settings: the user's choices.
+        source: what the graph came from.
+
+    Raises:
+        MigrateError: no output can be trained, or an unknown loss.
+    """
+    settings = settings or Settings()
+    outputs = find_outputs(graph)
+    hoisted = {output.activation for output in outputs if output.activation is not None}
+    scopes = find_scopes(graph, hoisted)
+    config = _configure(scopes, outputs)
+    nodes = live_nodes(graph, scopes)
+    nodes = [n for n in nodes if n not in hoisted] + [n for n in nodes if n in hoisted]
+    root = TreeBuilder(scopes, hoisted).build(nodes)
+    sources = find_interfaces(root, graph, scopes, nodes)
+    owners = assign_names(root)
+    symbols = Symbols(graph)
+    specs = SpecBuilder(graph, symbols)
+    inputs, output_specs = specs.inputs(), specs.outputs(_output_names(graph))
+    names = [spec.name for spec in inputs]
+    bodies = {b.place: _bodies(b, sources, owners) for b in blocks_of(root) if b is not root}
+    bodies[root.place] = _Root(root, graph, outputs, sources, owners, hoisted, names).bodies()
+    classes = ClassBuilder(bodies, symbols).build(root.place)
+    model = classes[-1]
+    ties = tuple(_tie(place, attr, value, owners, root.place) for place, attr, value in owners.ties)
+    classes[-1] = replace(model, members=(*model.members, *ties), annotations=model.annotations)
+    tensors = tensor_plans(root, owners)
+    return PackagePlan(
+        name=package_name(name),
+        graph=graph,
+        settings=settings,
+        source=source or Source(),
+        classes=tuple(classes),
+        inputs=inputs,
+        outputs=output_specs,
+        sizes=dict(specs.sizes),
+        config=config,
+        losses=loss_terms(outputs, output_specs, settings.loss),
+        has_logits=bool(hoisted),
+        legend=tuple(f"{symbol}: {where}" for symbol, where in symbols.where.items()),
+        frozen=tuple(
+            t.key for t in tensors if t.weight.role == "parameter" and not t.weight.trainable and not t.tied_to
+        ),
+        tensors=tensors,
+        modules=_modules(root.place),
+        outputs_of=_outputs_of(root, outputs),
+    )
+
+
+# ---- the configuration
+
+
+def _configure(scopes: Scopes, outputs: list[Output]) -> tuple[ConfigField, ...]:
+    """Mark the numbers that a user may change, and give their defaults."""
+    rates = {a.value for layer in scopes.layer.values() for a in layer.args if a.config == "dropout"}
+    fields: list[ConfigField] = []
+    if len(rates) > 1:
+        _mark(scopes, lambda layer: layer.constructor.endswith("Dropout"), "p", "")
+    elif rates:
+        origin = "the dropout rate of the source"
+        fields.append(ConfigField(name="dropout", annotation="float", default=repr(float(rates.pop())), origin=origin))
+    last = _last_linear(scopes, outputs)
+    if last is not None:
+        _mark(scopes, lambda layer: layer is last, "out_features", "num_classes")
+        origin = "the rows of the last linear layer"
+        classes = next(a.value for a in last.args if a.name == "out_features")
+        fields.append(ConfigField(name="num_classes", annotation="int", default=repr(classes), origin=origin))
+    return tuple(fields)
+
+
+def _mark(scopes: Scopes, wanted: Callable[[Layer], bool], arg: str, config: str) -> None:
+    for node, layer in list(scopes.layer.items()):
+        if wanted(layer):
+            args = tuple(replace(a, config=config) if a.name == arg else a for a in layer.args)
+            scopes.layer[node] = replace(layer, args=args)
+
+
+def _last_linear(scopes: Scopes, outputs: list[Output]) -> Layer | None:
+    """The linear layer whose result is the only output, where nothing else uses its weight."""
+    node = outputs[0].raw.node if len(outputs) == 1 else None
+    if node is None or node not in scopes.layer or scopes.layer[node].constructor != "nn.Linear":
+        return None
+    layer = scopes.layer[node]
+    weight = layer.tensors["weight"]
+    shared = [n for n in scopes.of if n is not node and any(v is weight for v in scopes.reads(n))]
+    shared += [n for n, other in scopes.layer.items() if n is not node and weight in other.tensors.values()]
+    return None if shared else layer
+
+
+# ---- bodies
+
+
+def _bodies(block: Block, sources: SizeSources, owners: Owners) -> list[tuple[str, Body, str]]:
+    writer = block_writer(block, sources, lambda v: owners.text(v, block.place))
+    return [("forward", writer.write(), "")]
+
+
+@dataclass(slots=True)
+class _Root:
+    """The model's own functions: `forward`, and `logits` where an output ends in a softmax or sigmoid."""
+
+    block: Block
+    graph: Graph
+    outputs: list[Output]
+    sources: SizeSources
+    owners: Owners
+    hoisted: set[Node]
+    inputs: list[str]
+
+    def bodies(self) -> list[tuple[str, Body, str]]:
+        """(name, body, docstring) of each."""
+        items = [i for i in self.block.items if not (isinstance(i, FunctionCall) and i.node in self.hoisted)]
+        body = self._write(items, [output.raw for output in self.outputs])
+        returned = "the source's outputs, in its order" if len(self.outputs) > 1 else "the source's output"
+        if not self.hoisted:
+            return [("forward", body, f"Return {returned}.")]
+        forward = self._activate(body)
+        doc = "The outputs before their final softmax or sigmoid, which the loss is computed on."
+        return [("logits", body, doc), ("forward", forward, f"Return {returned}.")]
+
+    def _write(self, items: list[Item], results: list[Value]) -> Body:
+        writer = BodyWriter(
+            place=self.block.place,
+            items=items,
+            ext=self.graph.inputs,
+            sizes=(),
+            results=results,
+            sources=self.sources,
+            weight=lambda v: self.owners.text(v, self.block.place),
+            wanted=self._wanted(),
+        )
+        return writer.write()
+
+    def _wanted(self) -> dict[Value, str]:
+        space = Namespace(variables())
+        wanted = dict(zip(self.graph.inputs, self.inputs, strict=True))
+        return {v: space.claim("x" if n in variables() else n) for v, n in wanted.items()}
+
+    def _activate(self, body: Body) -> Body:
+        """`forward` from `logits`: the final activations applied."""
+        call = f"self.logits({', '.join(name for name, _ in body.parameters)})"
+        holes = Holes()
+        space = Namespace(variables())
+        lines: list[Line] = []
+        names = [call]
+        if len(self.outputs) > 1:
+            found = [identifier(name, "output") for name in _output_names(self.graph)]
+            names = [space.claim(n if n not in variables() else "output") for n in found]
+            lines.append(Line(text=f"{', '.join(names)} = {call}"))
+        texts = [self._activated(output, name, holes).text for output, name in zip(self.outputs, names, strict=True)]
+        return Body(parameters=body.parameters, lines=lines, result=", ".join(texts), holes=holes)
+
+    def _activated(self, output: Output, name: str, holes: Holes) -> Expr:
+        if output.activation is None:
+            return Expr(name)
+        printer = Printer(tensor=lambda _: Expr(name), size=str, device=str, makers=frozenset(), holes=holes)
+        assert next(sizes_in((output.activation.args, output.activation.kwargs)), None) is None
+        return printer.node(output.activation)
+
+
+def _output_names(graph: Graph) -> list[str]:
+    names = [value.name for value in graph.outputs]
+    return [n if identifier(n, "").isidentifier() else f"output_{k}" for k, n in enumerate(names)]
+
+
+def _tie(place: Place, attr: str, value: Value, owners: Owners, root: Place) -> Any:
+    from migrate.codegen.plan import Member
+
+    owner, owner_attr = owners.keys[value]
+    target = f"{place.reference(root)}.{attr}".removeprefix("self.")
+    return Member(attr=target, text=f"{owner.reference(root)}.{owner_attr}", comment="one tensor")
+
+
+# ---- what others read
+
+
+def _modules(root: Place) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for place in all_places(root):
+        names = dict.fromkeys(name for node in place.nodes for name in node.origin)
+        if names:
+            found[place.key] = tuple(names)
+    return found
+
+
+def _outputs_of(root: Block, outputs: list[Output]) -> dict[str, str]:
+    """Names of values -> the module that returns just that value, in the order of the calls."""
+    found: dict[str, str] = {}
+
+    def visit(block: Block) -> None:
+        for item in block.items:
+            for call in item.calls if isinstance(item, ChainCall) else [item]:
+                if isinstance(call, BlockCall) and call.renamed is None:
+                    visit(call.block)
+                made = outputs_of(call)
+                if not isinstance(call, FunctionCall) and len(made) == 1:
+                    found.setdefault(made[0].name, call.place.key)
+
+    visit(root)
+    if len(outputs) == 1:
+        found.setdefault(outputs[0].value.name, "")
+    return found
+
+
+def weight_of_key(plan: PackagePlan) -> dict[str, Weight]:
+    """For each key of the state_dict the source's tensor."""
+    return {tensor.key: tensor.weight for tensor in plan.tensors}

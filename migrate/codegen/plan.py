@@ -1,0 +1,153 @@
+"""The package plan: frozen objects whose names and texts are final. Templates print them; nothing computes after this.
+
+Expressions are text in which numbers that may become constructor arguments are still `Hole`s; `classes.py` fills them, so a
+plan has none. Knows no template and no file system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from migrate.graph.ir import Graph, Value
+from migrate.graph.weights import Weight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One line of a `forward`; `comment` is a shape or a source."""
+
+    text: str
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A parameter of a constructor or of a `forward`."""
+
+    name: str
+    annotation: str
+    default: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """An attribute set in a constructor: `self.attr = text`, or a statement of its own where `attr` is empty."""
+
+    attr: str
+    text: str
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """A method that takes and returns tensors; `runtime` names the modules of the runtime that it calls."""
+
+    name: str
+    doc: str
+    parameters: tuple[Parameter, ...]
+    statements: tuple[Statement, ...]
+    result: str
+    returns: str
+    runtime: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassPlan:
+    """A module class. `level` is 0 where it holds no other emitted class; `source` names one of its source nodes."""
+
+    name: str
+    doc: str
+    source: str
+    level: int
+    annotations: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]
+    members: tuple[Member, ...]
+    resets: tuple[str, ...]
+    functions: tuple[Function, ...]
+    uses: tuple[str, ...]
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorPlan:
+    """An entry of the state_dict and the tensor of the source that fills it."""
+
+    key: str
+    value: Value
+    weight: Weight
+    shape: tuple[int, ...]
+    dtype: str
+    tied_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecPlan:
+    """An input, output or target, as `runtime.package.TensorSpec` has it."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    dtype: str
+    high: int | None = None
+    batch_axis: int | None = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigField:
+    """A field of `ModelConfig` and where its default comes from."""
+
+    name: str
+    annotation: str
+    default: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossTerm:
+    """The loss of one output: `text` is the expression, `target` the tensor it is held against (None where it has none)."""
+
+    output: int
+    kind: str
+    text: str
+    target: SpecPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the user chose: the loss, and tables of train.toml that differ from the defaults."""
+
+    loss: str = "auto"
+    train: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What the package was made from: a file or factory name without folders, its hash, its framework, the tool's version."""
+
+    name: str = "a graph"
+    sha256: str = ""
+    framework: str = ""
+    tool_version: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackagePlan:
+    """Everything that the templates print and the writer stores; see the package's docstring for what others read."""
+
+    name: str
+    graph: Graph
+    settings: Settings
+    source: Source
+    classes: tuple[ClassPlan, ...]
+    inputs: tuple[SpecPlan, ...]
+    outputs: tuple[SpecPlan, ...]
+    sizes: Mapping[str, int]
+    config: tuple[ConfigField, ...]
+    losses: tuple[LossTerm, ...]
+    has_logits: bool
+    legend: tuple[str, ...]
+    frozen: tuple[str, ...]
+    tensors: tuple[TensorPlan, ...]
+    modules: Mapping[str, tuple[str, ...]]
+    outputs_of: Mapping[str, str]

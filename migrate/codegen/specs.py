@@ -1,0 +1,71 @@
+"""Inputs and outputs as `runtime.package.TensorSpec` has them, and the default of each free size."""
+
+from __future__ import annotations
+
+from migrate.codegen.names import Namespace, identifier
+from migrate.codegen.plan import SpecPlan
+from migrate.codegen.symbols import Symbols
+from migrate.graph.ir import Graph, Value
+from migrate.graph.sizes import Dim, at
+
+_KEEPS_VALUES = {"cast", "reshape", "unsqueeze", "squeeze", "expand", "permute", "transpose", "flatten"}
+
+
+class SpecBuilder:
+    """Specs of one graph; `sizes` gathers the defaults as they are met."""
+
+    def __init__(self, graph: Graph, symbols: Symbols) -> None:
+        self.graph, self.symbols = graph, symbols
+        self.sizes: dict[str, int] = {}
+        self._unnamed: dict[Dim, str] = {}
+        self._users = graph.users()
+
+    def inputs(self) -> tuple[SpecPlan, ...]:
+        """One for each input, in order."""
+        space = Namespace(())
+        return tuple(
+            self._spec(value, space.claim(identifier(value.name, "input")), self.graph.batch_axes.get(value.name), True)
+            for value in self.graph.inputs
+        )
+
+    def outputs(self, names: list[str]) -> tuple[SpecPlan, ...]:
+        """One for each output, in order."""
+        space = Namespace(())
+        return tuple(
+            self._spec(value, space.claim(identifier(name, "output")), None, False)
+            for value, name in zip(self.graph.outputs, names, strict=True)
+        )
+
+    def _spec(self, value: Value, name: str, axis: int | None, is_input: bool) -> SpecPlan:
+        if axis is None and self.graph.batch is not None:
+            axis = next((k for k, size in enumerate(value.shape) if size == self.graph.batch), None)
+        shape: list[int | str] = []
+        for at_axis, size in enumerate(value.shape):
+            token = self.symbols.token(size)
+            if isinstance(size, Dim):
+                token = self._unnamed.setdefault(size, f"size_{len(self._unnamed) + 1}") if token == "?" else token
+                if at_axis != axis:
+                    self.sizes[str(token)] = int(at(size, 0))
+            shape.append(token)
+        high = self._high(value) if is_input and not value.is_float and value.dtype != "bool" else None
+        dtype = "float32" if value.dtype in ("float16", "bfloat16") and not is_input else value.dtype
+        return SpecPlan(name=name, shape=tuple(shape), dtype=dtype, high=high, batch_axis=axis)
+
+    def _high(self, value: Value) -> int | None:
+        """The exclusive bound of indices: the length of the shortest table they look things up in."""
+        bounds: list[int] = []
+        for node in self._users.get(value, []):
+            if node.op.name == "embedding" and node.args[0] is value:
+                size = node.args[1].shape[0]
+                bounds += [size] if isinstance(size, int) else []
+            elif (
+                node.op.name in ("index_select", "gather")
+                and node.args[-1] is value
+                and isinstance(node.args[0], Value)
+            ):
+                size = node.args[0].shape[node.args[1]]
+                bounds += [size] if isinstance(size, int) else []
+            elif node.op.name in _KEEPS_VALUES:
+                inner = self._high(node.outputs[0])
+                bounds += [inner] if inner is not None else []
+        return min(bounds, default=None)
