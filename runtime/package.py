@@ -11,9 +11,20 @@ import torch
 from torch import Tensor, nn
 
 
+class PackageError(Exception):
+    """A fault that the user can put right: printed as one line that says what to do. `status` is the exit status."""
+
+    def __init__(self, message: str, *, status: int = 2) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorSpec:
-    """One input, output or target: a string in `shape` is a free size, `high` the exclusive bound of an integer tensor."""
+    """One input, output or target.
+
+    A string in `shape` is a free size, `high` the exclusive bound of an integer tensor.
+    """
 
     name: str
     shape: tuple[int | str, ...]

@@ -1,0 +1,55 @@
+"""`python -m NAME verify`: all checks of a package on one device, in the order in which they are printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torch import nn
+
+from ..hal import Device, open_device
+from ..package import Package
+from .fingerprint import check_fingerprint
+from .forward import check_case, check_variation
+from .golden import Golden, read_golden
+from .gradient import check_gradient
+from .inventory import check_inventory
+from .outcome import Check, Outcome
+from .trace import write_trace
+
+
+def checks_of(module: nn.Module, golden: Golden, package: Package, device: Device) -> list[Check]:
+    """All checks; `module` is on the host and in evaluation mode, and goes to `device` on the way."""
+    checks = [check_inventory(module, golden.inventory)] if golden.inventory else []
+    smallest = min(golden.cases, key=lambda case: sum(tensor.numel() for tensor in case.inputs))
+    checks += check_gradient(module, smallest.inputs)
+    module.to(device.torch_device)
+    for case in golden.cases:
+        checks += check_case(module, case, device, package.outputs)
+    checks.append(check_variation(golden.cases, package.outputs))
+    if golden.gradients is not None:
+        inputs = [tensor.to(device.torch_device) for tensor in golden.case(golden.gradients.case).inputs]
+        checks.append(check_fingerprint(module, golden.gradients, inputs))
+    return checks
+
+
+def verify(package: Package, device_name: str, trace: Path | None = None, trace_case: str | None = None) -> Outcome:
+    """Compare the package with its golden file on a device.
+
+    Args:
+        package: with `checks/golden.json` and `checks/golden.safetensors` in its root.
+        device_name: where to run.
+        trace: a file for the outputs of every module; None records nothing.
+        trace_case: the golden case to record; None takes the first.
+
+    Raises:
+        PackageError, DeviceError: what the user can put right.
+    """
+    golden = read_golden(package.root / "checks")
+    device = open_device(device_name, package.directory / "target.json")
+    device.seed(0)
+    module = package.load_model().eval()
+    checks = checks_of(module, golden, package, device)
+    if trace is not None:
+        case = golden.case(trace_case) if trace_case is not None else golden.cases[0]
+        write_trace(trace, module, case, device)
+    return Outcome(package=package.name, device=device.name, checks=checks)
