@@ -129,10 +129,9 @@ class Emulator:
         """Only a scalar may come from the host."""
         strange = next((t for t in hosts if t.dim() > 0), None)
         if strange is not None and plan.name not in TAKES_HOST_TENSORS and not plan.communicates:
-            raise RuntimeError(
-                f"Expected all tensors to be on the same device, but found a tensor of shape {tuple(strange.shape)} on "
-                f"{strange.device} beside tensors on {EmulatedTensor.place} in aten::{plan.name}"
-            )
+            found = f"a tensor of shape {tuple(strange.shape)} on {strange.device}"
+            message = f"but found {found} beside tensors on {EmulatedTensor.place} in aten::{plan.name}"
+            self.fail(RuntimeError(f"Expected all tensors to be on the same device, {message}"))
 
     # -- memory and time -----------------------------------------------------------------------------------------------
 
@@ -196,6 +195,9 @@ class Emulator:
         raw_args = unwrap(args, devices, hosts)
         raw_kwargs = dict(zip(kwargs, unwrap(kwargs.values(), devices, hosts), strict=True)) if kwargs else kwargs
         verdict = self.judge(plan, devices, args, kwargs)
+        if plan.sparse is not None and plan.sparse < len(args) and args[plan.sparse]:
+            # now, since torch cannot even make the gradient, and its exception in backward would end the process
+            self.fail(self.profile.no_kernel(f"{plan.name} with sparse=True"))
         plan.calls += 1
         if plan.special is not None:
             return plan.special(self, args, kwargs, raw_args, raw_kwargs)
@@ -213,32 +215,39 @@ class Emulator:
         self, plan: Plan, verdict: Verdict, given: Any, devices: list[EmulatedTensor], raw_args: Any, out: Any
     ):
         """Wrap the results, or hand back the arguments that they are, and pay."""
-        results: list[Tensor] = [tensor.raw for tensor in devices]
-        known = {id(t.raw): t for t in devices} if plan.communicates else {}
-        several = isinstance(out, tuple | list)
-        delivered: Any = None
-        if plan.returns:
-            values = out if several and len(plan.returns) > 1 else (out,)
-            places = plan.returns if len(values) == len(plan.returns) else (None,) * len(values)
-            wrapped = [
-                self._wrap(plan, value, results, known) if place is None else _argument(given, place)
-                for value, place in zip(values, places, strict=True)
-            ]
-            delivered = tuple(wrapped) if len(plan.returns) > 1 else wrapped[0]
+        tensors: list[Tensor] = [tensor.raw for tensor in devices]
+        if plan.returns_fresh and type(out) is Tensor:
+            tensors.append(out)
+            delivered: Any = self.admit(plan.name, out)
+        else:
+            delivered = self._deliver_several(plan, given, devices, tensors, out)
         for place in plan.written:
             _refresh(_argument(given, place), plan.always_resizes)
         if verdict.launches and self.trial is None:
-            self._charge(plan, verdict, results, raw_args, out)
+            self._charge(plan, verdict, tensors, raw_args, out)
         return delivered
 
-    def _wrap(self, plan: Plan, value: Any, results: list[Tensor], known: dict[int, EmulatedTensor]) -> Any:
+    def _deliver_several(
+        self, plan: Plan, given: Any, devices: list[EmulatedTensor], tensors: list[Tensor], out: Any
+    ) -> Any:
+        if not plan.returns:
+            return None
+        known = {id(t.raw): t for t in devices} if plan.communicates else {}
+        values = out if len(plan.returns) > 1 else (out,)
+        wrapped = [
+            self._wrap(plan, value, tensors, known) if place is None else _argument(given, place)
+            for value, place in zip(values, plan.returns, strict=True)
+        ]
+        return tuple(wrapped) if len(plan.returns) > 1 else wrapped[0]
+
+    def _wrap(self, plan: Plan, value: Any, tensors: list[Tensor], known: dict[int, EmulatedTensor]) -> Any:
         if isinstance(value, Tensor):
             if id(value) in known:
                 return known[id(value)]
-            results.append(value)
+            tensors.append(value)
             return self.admit(plan.name, value)
         if isinstance(value, tuple | list):
-            return type(value)([self._wrap(plan, item, results, known) for item in value])
+            return type(value)([self._wrap(plan, item, tensors, known) for item in value])
         return value
 
 

@@ -45,7 +45,8 @@ class Plan:
     """An operator as the emulator runs it.
 
     `returns` has, per result, the position or keyword of the argument that it is (in-place and `out=`), else None.
-    `written` are the arguments whose sizes it may change. `redirect` runs it as other operators on device tensors.
+    `sparse` is the position of an argument that asks for sparse gradients; `written` are those it may resize.
+    `redirect` runs it as other operators on device tensors.
     """
 
     name: str
@@ -55,7 +56,9 @@ class Plan:
     redirect: Callable[..., Any] | None
     communicates: bool
     returns: tuple[int | str | None, ...]
+    returns_fresh: bool
     written: tuple[int | str, ...]
+    sparse: int | None
     always_resizes: bool
     flops: Callable[..., int] | None
     calls: int = 0
@@ -112,6 +115,7 @@ def make_plan(
     results = [r.alias_info for r in schema.returns]
     is_out = any(argument.is_out for argument in schema.arguments)
     moves = is_out or torch.Tag.inplace_view in func.tags or name in _ALWAYS_RESIZES
+    returns = tuple(places[next(iter(a.before_set))] if a is not None and a.is_write else None for a in results)
     return Plan(
         name=name,
         func=func,
@@ -119,8 +123,10 @@ def make_plan(
         special=special,
         redirect=None if communicates or special or compute else _redirect(func, listed),
         communicates=communicates,
-        returns=tuple(places[next(iter(a.before_set))] if a is not None and a.is_write else None for a in results),
+        returns=returns,
+        returns_fresh=returns == (None,) and not communicates,
         written=tuple(written) if moves else (),
+        sparse=next((i for i, argument in enumerate(schema.arguments) if argument.name == "sparse"), None),
         always_resizes=name in _ALWAYS_RESIZES,
         flops=flop_registry.get(func.overloadpacket),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -103,6 +104,28 @@ def test_failure_of_a_kernel_in_backward_is_an_exception(open_vendor_a: Open, mo
     x = torch.ones(2, device=device.torch_device, requires_grad=True)
     with pytest.raises(ValueError, match="a fault in a kernel"):
         torch.sigmoid(x).sum().backward()
+
+
+def test_sparse_gradients_are_refused(open_vendor_a: Open) -> None:
+    device = open_vendor_a()
+    table = nn.Embedding(5, 2, sparse=True).to(device.torch_device)
+    with pytest.raises(Refused, match="MIG401 aten::embedding with sparse=True"):
+        table(torch.tensor([1, 1]).to(device.torch_device))
+
+
+def test_mixed_devices_in_backward_are_an_exception(open_vendor_a: Open) -> None:
+    class Careless(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+            return grad * torch.ones(2)
+
+    x = torch.ones(2, device=open_vendor_a().torch_device, requires_grad=True)
+    with pytest.raises(RuntimeError, match="same device"):
+        Careless.apply(x).sum().backward()
 
 
 def test_host_fallback_runs_and_is_counted(open_vendor_a: Open) -> None:
