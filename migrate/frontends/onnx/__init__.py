@@ -9,7 +9,7 @@ from migrate.errors import Diagnostic, Exit, MigrateError
 from migrate.graph import Dim, Graph
 
 if TYPE_CHECKING:
-    from migrate.frontends.onnx.describe import describe
+    from migrate.frontends.onnx.description import describe
     from migrate.frontends.onnx.oracle import OnnxOracle
 
 __all__ = ["OnnxOracle", "describe", "load_onnx", "open_onnx"]
@@ -21,7 +21,7 @@ def __getattr__(name: str) -> Any:
 
         return OnnxOracle
     if name == "describe":
-        from migrate.frontends.onnx.describe import describe
+        from migrate.frontends.onnx.description import describe
 
         return describe
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
