@@ -88,7 +88,8 @@ class Emulator:
 
     def _plan(self, func: Any) -> Plan:
         name, profile = operator_name(func), self.profile
-        listed = name in profile.native or name in profile.metadata or name in profile.composite
+        composite = name in profile.composite and explicit_key(func) is not None
+        listed = name in profile.native or name in profile.metadata or composite
         plan = make_plan(func, listed=listed, compute=COMPUTE.get(name), special=SPECIAL.get(name))
         self._plans[func] = plan
         return plan
