@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, cast
 
 import typer
 
@@ -55,11 +55,11 @@ def convert(
     options = pipeline.Options(
         name=name,
         input_shapes=parse_inputs(inputs),
-        loss=loss,
-        optimizer=optimizer,
+        loss=cast(Any, loss),
+        optimizer=cast(Any, optimizer),
         freeze=tuple(freeze or ()),
         trainable=tuple(trainable or ()),
-        precision=precision,
+        precision=cast(Any, precision),
         verify=not no_verify,
         strict=strict,
         overwrite=overwrite,
@@ -87,8 +87,8 @@ def check(
 
     options = pipeline.Options(
         input_shapes=parse_inputs(inputs),
-        loss=loss,
-        precision=precision,
+        loss=cast(Any, loss),
+        precision=cast(Any, precision),
         batch_size=batch_size,
         strict=strict,
         progress=say,

@@ -126,6 +126,7 @@ def parity(rows: Iterable[Any]) -> Iterable[ParityRow]:
             error=row.error,
             tolerance=row.tolerance,
             engine=row.engine,
+            decides=row.decides,
         )
 
 
@@ -147,8 +148,13 @@ def prediction(audit: Audit, target: Target) -> Prediction:
 def memory_split(audit: Audit) -> dict[str, int]:
     """The parts of the predicted peak."""
     memory = audit.memory
-    parts = {"parameters": memory.parameters, "gradients": memory.gradients, "optimizer": memory.optimizer}
-    return parts | {"activations": memory.activations}
+    return {
+        "parameters": memory.parameters,
+        "buffers": memory.buffers,
+        "gradients": memory.gradients,
+        "optimizer state": memory.optimizer_state,
+        "saved activations": memory.saved_activations,
+    }
 
 
 def unverified(command: str, target: Target, verification: Any) -> Iterable[Unverified]:

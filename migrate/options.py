@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from migrate.errors import Exit, MigrateError, error
+
+Loss = Literal["auto", "cross_entropy", "bce", "mse"]
+Optimizer = Literal["adamw", "sgd"]
+Precision = Literal["fp32", "bf16", "fp16"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,9 +19,9 @@ class Options:
 
     name: str | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    loss: str = "auto"
-    optimizer: str = "adamw"
-    precision: str = "fp32"
+    loss: Loss = "auto"
+    optimizer: Optimizer = "adamw"
+    precision: Precision = "fp32"
     freeze: tuple[str, ...] = ()
     trainable: tuple[str, ...] = ()
     batch_size: int = 8
@@ -22,3 +29,20 @@ class Options:
     strict: bool = False
     overwrite: bool = False
     progress: Callable[[str], None] = lambda text: None
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("loss", Loss), ("optimizer", Optimizer), ("precision", Precision)):
+            check_choice(name, getattr(self, name), allowed)
+
+
+def check_choice(name: str, given: str, allowed: Any) -> None:
+    """Refuse a value that is none of the allowed ones.
+
+    Raises:
+        MigrateError: exit status 2, MIG105.
+    """
+    if given not in get_args(allowed):
+        what = error(
+            "MIG105", f"{given!r} is not a choice of --{name}", todo=f"choose from {', '.join(get_args(allowed))}"
+        )
+        raise MigrateError([what], Exit.USAGE)

@@ -213,20 +213,20 @@ def _dot(row: ParityRow, error: float, axis: LogAxis) -> Dot:
         value=value,
         at=axis.at(math.inf if math.isnan(error) else error),
         limit=axis.at(row.tolerance) if row.tolerance is not None else None,
-        passed=row.passed,
-        title=f"{visible(label)}: {value}, {'passed' if row.passed else 'failed'}",
+        passed=row.accepted,
+        title=f"{visible(label)}: {value}, {row.result}",
     )
 
 
 def parity(report: Report) -> DotChart:
     """Errors against tolerances; of many comparisons those nearest to their tolerance."""
     numeric = [row for row in report.parity if row.error is not None]
-    shown = sorted(numeric, key=lambda row: (row.passed, -summary.severity(row)))[:MAX_DOTS]
+    shown = sorted(numeric, key=lambda row: (row.accepted, -summary.severity(row)))[:MAX_DOTS]
     values = [v for row in shown for v in (row.error, row.tolerance) if v is not None]
     axis = LogAxis.around(values)
     cut = len(numeric) > len(shown)
     chosen = f"the {len(shown)} nearest to their tolerance, of {len(numeric)}" if cut else f"all {len(shown)} measured"
-    failed = sum(not row.passed for row in numeric)
+    failed = sum(not row.accepted for row in numeric)
     return DotChart(
         name="parity-errors",
         title="Parity error against tolerance",

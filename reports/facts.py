@@ -150,7 +150,10 @@ class MappingRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParityRow:
-    """One comparison with the source's own engine; `error` is None for a check that yields no number."""
+    """One comparison with the source's own engine; `error` is None for a check that yields no number.
+
+    One that does not `decide` is supporting evidence: it is shown, and cannot fail a conversion.
+    """
 
     check: str
     passed: bool
@@ -159,6 +162,17 @@ class ParityRow:
     error: float | None = None
     tolerance: float | None = None
     engine: str = ""
+    decides: bool = True
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it stands in nobody's way."""
+        return self.passed or not self.decides
+
+    @property
+    def result(self) -> str:
+        """In a word: `passed`, `failed`, or `evidence only` for a difference that decides nothing."""
+        return "passed" if self.passed else "failed" if self.decides else "evidence only"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,8 +80,9 @@ def _figures(report: Report) -> Iterator[Fact]:
             name="Calls on the device", value=units.percent(total - blocked, total), detail=summary.mapping_line(report)
         )
     if report.parity:
-        passed = sum(row.passed for row in report.parity)
-        yield Fact(name="Comparisons passed", value=f"{passed} of {len(report.parity)}", detail=report.parity[0].engine)
+        deciding = [row for row in report.parity if row.decides]
+        value = f"{sum(row.passed for row in deciding)} of {len(deciding)}"
+        yield Fact(name="Comparisons passed", value=value, detail=report.parity[0].engine)
     if prediction:
         per_second = f"{units.rate(prediction.samples_per_second)} samples/s at batch size {prediction.batch_size}"
         yield Fact(name="Step, predicted", value=units.duration(prediction.step_seconds), detail=per_second)

@@ -98,7 +98,7 @@ def _mapping(report: Report) -> Iterator[str]:
 
 
 def _compared(row: ParityRow) -> list[str]:
-    result = "passed" if row.passed else "**failed**"
+    result = row.result if row.accepted else f"**{row.result}**"
     numbers = [units.error(row.error), units.error(row.tolerance)]
     return [text(row.check), text(row.case), result, *numbers, text(row.metric), text(row.engine)]
 

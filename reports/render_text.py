@@ -130,16 +130,18 @@ def _changes(page: _Page, report: Report) -> None:
 def _parity_rows(rows: Iterable[ParityRow]) -> Table:
     table = _table("check", "case", "result", "error:", "tolerance:", "against")
     for row in rows:
-        result = Text("passed", "green") if row.passed else Text("failed", "bold red")
+        result = Text(row.result, "green" if row.passed else "dim" if row.accepted else "bold red")
         numbers = (units.error(row.error), units.error(row.tolerance))
         table.add_row(_text(row.check), _text(row.case), result, *numbers, _text(row.engine, "dim"))
     return table
 
 
-def _parity_table(page: _Page, report: Report) -> None:
-    if report.parity:
+def _parity_table(page: _Page, report: Report, every: bool) -> None:
+    """All comparisons on request; else the sentence at the top has them, and only those that did not pass are shown."""
+    rows = [row for row in summary.parity_rows(report) if every or not row.passed]
+    if rows:
         page.heading("Comparison with the source")
-        page.table(_parity_rows(summary.parity_rows(report)))
+        page.table(_parity_rows(rows))
 
 
 def _findings(page: _Page, report: Report) -> None:
@@ -180,6 +182,6 @@ def print_report(report: Report, console: Console, *, every: bool = False) -> No
     _figures(page, report)
     _mapping(page, report, every)
     _changes(page, report)
-    _parity_table(page, report)
+    _parity_table(page, report, every)
     _findings(page, report)
     _steps(page, report)

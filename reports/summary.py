@@ -74,7 +74,7 @@ def state_counts(report: Report) -> dict[State, int]:
 def severity(row: ParityRow) -> float:
     """How close a comparison came to its tolerance: above 1 it failed; infinite where the error is no number."""
     if row.error is None or row.tolerance is None:
-        return 0.0 if row.passed else math.inf
+        return 0.0 if row.accepted else math.inf
     if not math.isfinite(row.error):
         return math.inf
     return row.error / row.tolerance if row.tolerance > 0 else (math.inf if row.error > 0 else 0.0)
@@ -82,12 +82,13 @@ def severity(row: ParityRow) -> float:
 
 def parity_rows(report: Report) -> list[ParityRow]:
     """The comparisons as they were made, failed ones first."""
-    return sorted(report.parity, key=lambda row: row.passed)
+    return sorted(report.parity, key=lambda row: row.accepted)
 
 
 def worst_parity(report: Report) -> ParityRow | None:
     """The comparison that came closest to its tolerance, or exceeded it most."""
-    return max(report.parity, key=lambda row: (not row.passed, severity(row)), default=None)
+    deciding = (row for row in report.parity if row.decides)
+    return max(deciding, key=lambda row: (not row.passed, severity(row)), default=None)
 
 
 def parity_line(report: Report) -> str:
@@ -95,12 +96,13 @@ def parity_line(report: Report) -> str:
     worst = worst_parity(report)
     if worst is None:
         return "not compared with the source"
-    passed = sum(row.passed for row in report.parity)
-    line = f"{passed} of {units.plural(len(report.parity), 'check')} passed"
+    deciding = [row for row in report.parity if row.decides]
+    passed = sum(row.passed for row in deciding)
+    line = f"{passed} of {units.plural(len(deciding), 'check')} passed"
     if worst.error is None or worst.tolerance is None:
         return line
     closest = f"{units.error(worst.error)} of {units.error(worst.tolerance)} ({worst.check})"
-    return f"{line}; {'closest to its tolerance' if worst.passed else 'worst'}: {closest}"
+    return f"{line}; {'closest to its tolerance' if worst.accepted else 'worst'}: {closest}"
 
 
 def mapping_line(report: Report) -> str:
@@ -140,7 +142,7 @@ def next_steps(report: Report) -> list[Step]:
 
 
 def _findings(report: Report) -> Iterator[Step]:
-    if failed := dict.fromkeys(row.check for row in report.parity if not row.passed):
+    if failed := dict.fromkeys(row.check for row in report.parity if not row.accepted):
         yield Step(text=f"Find out why this differs from the source before you train: {', '.join(failed)}")
     alike: dict[tuple[State, str], list[str]] = {}
     for row in mapping_rows(report):

@@ -1,5 +1,6 @@
 """The terminal rendering: what it says, its width, and that a model's names never steer the terminal."""
 
+import dataclasses
 import io
 import re
 
@@ -7,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from reports import print_report
+from reports import ParityRow, print_report
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -34,7 +35,6 @@ def test_convert_says_verdict_changes_comparison_and_next_steps(example):
         "vendor_a: reference target, no product",
         "weights    5 parameters, 4 of them trained (992 elements), 2 buffers, 1 tie, 4.14 KiB",
         "predicted  412 us a step",
-        "gradient, joint direction     float64  passed  1.9e-09    1.0e-05",
         "not verified: speed on the device (no such device is attached)",
         "MIG303 warning: normalisation was folded away before export at /layer3/conv/Conv",
         "python -m digits verify --device vendor_a",
@@ -52,6 +52,19 @@ def test_check_lists_what_needs_attention_first_and_counts_the_rest(check_exampl
     assert listed == ["_linalg_svd", "unique_dim", "gelu_backward"]
     assert any("2 missing, 1 fallback, 2 composed, 1 fused, 8 native, 6 metadata" in line for line in lines)
     assert "parity" not in "".join(lines)
+
+
+def test_comparisons_that_passed_are_listed_on_request(example):
+    row = "gradient, joint direction     float64  passed  1.9e-09    1.0e-05"
+    assert row not in printed(example)
+    assert row in printed(example, every=True)
+
+
+def test_supporting_evidence_fails_nothing(example):
+    evidence = ParityRow(check="float32 differences", passed=False, error=2e-3, tolerance=1e-3, decides=False)
+    text = printed(dataclasses.replace(example, parity=(*example.parity, evidence)))
+    assert "evidence only" in text
+    assert "failed" not in text
 
 
 def test_every_operator_is_listed_on_request(check_example):
