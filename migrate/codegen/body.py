@@ -14,7 +14,6 @@ from migrate.codegen.interface import MAKERS, SizeSources, leaf_size, sizes_of
 from migrate.codegen.names import Namespace, identifier
 from migrate.codegen.tree import (
     Block,
-    BlockCall,
     ChainCall,
     FunctionCall,
     Item,

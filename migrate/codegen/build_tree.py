@@ -221,8 +221,14 @@ def _topological(units: list[_Unit]) -> tuple[list[_Unit], list[_Unit]]:
     ready = [i for i, count in enumerate(left) if not count]
     order: list[_Unit] = []
     done: set[int] = set()
+    holder: Path | None = None
     while ready:
-        i = heapq.heappop(ready)
+        # members of one list stay together where they can, so that a branch is read as one
+        again = [i for i in ready if holder and _holder(units[i]) == holder]
+        i = min(again) if again else ready[0]
+        ready.remove(i)
+        heapq.heapify(ready)
+        holder = _holder(units[i])
         order.append(units[i])
         done.add(i)
         for user in users[i]:
@@ -230,6 +236,11 @@ def _topological(units: list[_Unit]) -> tuple[list[_Unit], list[_Unit]]:
             if not left[user]:
                 heapq.heappush(ready, user)
     return order, [unit for i, unit in enumerate(units) if i not in done and _in_circle(i, waits, done)]
+
+
+def _holder(unit: _Unit) -> Path | None:
+    """The list that the unit's module is a member of."""
+    return unit.path[:-1] if unit.path and unit.path[-1].isdigit() else None
 
 
 def _in_circle(start: int, waits: list[set[int]], done: set[int]) -> bool:

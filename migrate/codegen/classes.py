@@ -19,6 +19,7 @@ from migrate.codegen.symbols import Symbols
 from migrate.codegen.tree import Place
 from migrate.graph.ir import Value
 
+MAX_LINE = 88  # of a statement and its comment, without indentation
 _CHANNELS = frozenset({
     "in_channels", "out_channels", "num_features", "in_features", "out_features", "normalized_shape", "num_channels",
     "embedding_dim", "input_size", "hidden_size", "num_parameters", "channels",
@@ -155,7 +156,7 @@ class ClassBuilder:
         members = [Member(attr=name, text=text) for name, text in kept.items()] + members
         return ClassPlan(
             name=made.name,
-            doc=_doc(made),
+            doc=_doc(made, self.of),
             source=_origin(place),
             level=made.level,
             annotations=tuple(
@@ -220,7 +221,9 @@ class ClassBuilder:
         for sizes in zip(*shapes, strict=True):
             named = next((s.parameter for s in made.slots if s.parameter and s.values == list(sizes)), "_")
             tokens.append(str(sizes[0]) if len(set(sizes)) == 1 else named)
-        return f"[{', '.join(tokens)}]" if any(t not in ("?", "_") for t in tokens) else ""
+        text = f"[{', '.join(tokens)}]"
+        fits = len(line.text) + len(text) <= MAX_LINE
+        return text if fits and any(t not in ("?", "_") for t in tokens) else ""
 
 
 def _collect(place: Place, levels: dict[int, list[Place]]) -> int:
@@ -336,11 +339,16 @@ def _origin(place: Place) -> str:
     return next((found for child in place.children.values() if (found := _origin(child))), "")
 
 
-def _doc(made: _Class) -> str:
-    parts: list[str] = []
-    for child in made.places[0].children.values():
-        if child.layer is not None:
-            parts.append(child.layer.constructor.removeprefix("nn."))
-    body = ", ".join(dict.fromkeys(parts))
-    times = f", used {len(made.places)} times" if len(made.places) > 1 else ""
-    return (f"{body}{times}" if body else f"A part of the model{times}") + "."
+def _doc(made: _Class, of: dict[Place, _Class]) -> str:
+    parts = [part for child in made.places[0].children.values() for part in _doc_parts(child, of)]
+    what = " and ".join(dict.fromkeys(parts)) if len(set(parts)) < 3 else ", ".join(dict.fromkeys(parts))
+    times = f"; used {len(made.places)} times" if len(made.places) > 1 else ""
+    return f"{what or 'Computes without parameters'}{times}."
+
+
+def _doc_parts(place: Place, of: dict[Place, _Class]) -> list[str]:
+    if place.layer is not None:
+        return [place.layer.constructor.removeprefix("nn.")]
+    if place.is_list:
+        return [part for child in place.children.values() for part in _doc_parts(child, of)]
+    return [of[place].name]

@@ -14,6 +14,8 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from migrate.codegen.layers import MISSING, parse_signature, same
 from migrate.graph.ir import Node, Value, tensors_in
 from migrate.graph.sizes import Dim
@@ -33,7 +35,10 @@ _METHODS = frozenset({
     "scatter_reduce", "clamp", "roll", "flip", "tril", "triu", "clone",
 })  # fmt: skip
 _SPREAD = frozenset({"reshape", "permute", "expand", "repeat"})
-_ONE_FOR_ALL = frozenset({"kernel_size", "stride", "padding", "dilation", "output_padding", "output_size"})
+_ONE_FOR_ALL = frozenset(
+    {"kernel_size", "stride", "padding", "dilation", "output_padding", "output_size", "scale_factor"}
+)
+_PARAMETERS = {"split_size_or_sections": "split_size"}
 _REDUCTION = "input dim=None keepdim=False"
 _CONV = "input weight bias=None stride=1 padding=0 dilation=1 groups=1"
 _TRANSPOSED = "input weight bias=None stride=1 padding=0 output_padding=0 groups=1 dilation=1"
@@ -106,7 +111,12 @@ def number(value: Any) -> str:
         return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
     if isinstance(value, str) and value.startswith("torch."):
         return value
-    return repr(value)
+    return repr(_short(value)) if isinstance(value, float) else repr(value)
+
+
+def _short(value: float) -> float:
+    """The shortest number that is the same float32, where the source stored a float32."""
+    return float(str(np.float32(value))) if float(np.float32(value)) == value else value
 
 
 @dataclass(slots=True, kw_only=True)
@@ -195,9 +205,10 @@ class Printer:
         for key, value in given.items():
             default = signature.get(key, MISSING)
             value = same(value) if key in _ONE_FOR_ALL else value
+            value = _equal_parts(node, value) if key == "split_size_or_sections" else value
             if default is not MISSING and type(value) is type(default) and value == default:
                 continue
-            text = self.arg(value, key if key in signature else _hint(node)).text
+            text = self.arg(value, _PARAMETERS.get(key, key) if key in signature else _hint(node)).text
             required = default is MISSING and order[len(texts) : len(texts) + 1] == [key] and by_position == len(texts)
             by_position += required
             texts.append(text if required else f"{key}={text}")
@@ -206,7 +217,7 @@ class Printer:
     def _index(self, index: Any) -> str:
         if isinstance(index, tuple):
             items = [self._index(item) for item in index]  # pyright: ignore[reportUnknownVariableType]
-            return ", ".join(items) + ("," if len(items) == 1 else "") if items else "()"
+            return ", ".join(items) if items else "()"
         return self.arg(index, "index").text
 
     def _slice(self, value: slice) -> str:
@@ -224,6 +235,11 @@ def _tensors(node: Node) -> list[Value]:
 def _hint(node: Node) -> str:
     hints = {"reshape": "size", "expand": "size", "mul": "factor", "add": "offset", "split": "sizes", "pad": "padding"}
     return hints.get(node.op.name, "value")
+
+
+def _equal_parts(node: Node, sizes: Any) -> Any:
+    """One size where all parts have it."""
+    return same(sizes) if len(sizes) == len(node.outputs) and isinstance(same(sizes), int) else sizes
 
 
 def _prefix(module: str) -> str:

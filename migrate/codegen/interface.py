@@ -10,7 +10,16 @@ from dataclasses import dataclass, field
 
 from migrate.codegen.scopes import Scopes
 from migrate.codegen.tree import (
-    Block, BlockCall, ChainCall, FunctionCall, Item, LayerCall, Place, blocks_of, inputs_of, outputs_of,
+    Block,
+    BlockCall,
+    ChainCall,
+    FunctionCall,
+    Item,
+    LayerCall,
+    Place,
+    blocks_of,
+    inputs_of,
+    outputs_of,
 )  # fmt: skip
 from migrate.graph.ir import Graph, Node, Value, size_leaves, sizes_in
 from migrate.graph.sizes import Dim, SizeOf

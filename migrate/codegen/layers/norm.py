@@ -31,7 +31,7 @@ def batch_norm(
     args = (
         Arg("num_features", running_mean.shape[0], positional=True),
         Arg("eps", eps, 1e-5),
-        Arg("momentum", momentum, 0.1),
+        Arg("momentum", round(momentum, 6), 0.1),  # 1 - 0.9 in float32 is 0.10000002
         Arg("affine", affine, True),
     )
     named = tensors(weight=weight, bias=bias, running_mean=running_mean, running_var=running_var)
