@@ -6,7 +6,7 @@ The public door:
   precision, ...), `source` a `Source` (what it was made from, its hash, the tool's version). Pure: no file is touched.
 * `write_package(plan, out, *, target, overwrite=False, extra=None) -> Path`. `target` becomes `target.json`; `extra` holds
   further files (path relative to the package's root -> text or bytes). Atomic; `local/` survives `overwrite`.
-* `to_module(graph, *, name="model") -> nn.Module`. The same text, compiled and loaded in memory, with the weights, in eval mode.
+* `to_module(graph, *, name="model") -> nn.Module`. The same text, compiled in memory, with weights, in eval mode.
   `to_module(plan)` does so for a plan.
 
 What verification and the audit read from a plan:

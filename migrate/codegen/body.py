@@ -126,7 +126,7 @@ class BodyWriter:
             self._emit(item, outs, expr.text, reads)
 
     def _can_wait(self, item: Item, outs: list[Value]) -> bool:
-        if len(outs) != 1 or self._remaining[outs[0]] != 1 or outs[0] in self.sources.named:
+        if len(outs) != 1 or self._remaining[outs[0]] != 1 or (self.place, outs[0]) in self.sources.named:
             return False
         if isinstance(item, FunctionCall) and item.node.op.name in ("split", "chunk", "unbind"):
             return False

@@ -157,7 +157,7 @@ class ClassBuilder:
         return ClassPlan(
             name=made.name,
             doc=_doc(made, self.of),
-            source=_origin(place),
+            source="" if made.name == "Model" else _origin(place),
             level=made.level,
             annotations=tuple(
                 Parameter(name=a, annotation="Tensor") for a, v in place.loose.items() if not _is_parameter(v)
@@ -245,8 +245,8 @@ def _parameter(slot: _Slot, slots: list[_Slot], space: Namespace, members: set[s
         if other.parameter and other.values == slot.values and _same_meaning(slot.arg, other.arg):
             return other.parameter
     wanted = slot.arg.config or slot.arg.name
-    if wanted in space or (not slot.attr and wanted in members) or wanted in members:
-        wanted = f"{slot.attr or 'body'}_{slot.arg.name}"
+    if slot.attr and (wanted in space or wanted in members):
+        wanted = f"{slot.attr}_{slot.arg.name}"
     while wanted in members:
         wanted += "_"
     return space.claim(wanted)
@@ -278,9 +278,9 @@ def _top_commas(text: str) -> int:
 def _list_text(place: Place, members: list[tuple[str, str]]) -> str:
     container = "nn.Sequential" if place.is_chain else "nn.ModuleList"
     texts = dict(members)
-    if not place.is_chain and len(members) > 2 and len(set(texts.values())) == 1:
-        if list(texts) == [str(k) for k in range(len(texts))]:
-            return f"nn.ModuleList({members[0][1]} for _ in range({len(members)}))"
+    equal = len(members) > 2 and len(set(texts.values())) == 1
+    if equal and not place.is_chain and list(texts) == [str(k) for k in range(len(texts))]:
+        return f"nn.ModuleList({members[0][1]} for _ in range({len(members)}))"
     last = max(int(attr) for attr in texts)
     inner = ", ".join(texts.get(str(k), "nn.Identity()") for k in range(last + 1))
     return f"{container}({inner})" if place.is_chain else f"{container}([{inner}])"

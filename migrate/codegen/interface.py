@@ -29,10 +29,10 @@ MAKERS = frozenset({"arange", "full", "eye", "size_tensor", "randn", "rand"})
 
 @dataclass(slots=True)
 class SizeSources:
-    """Where each block reads its sizes: `read[(item, leaf)]` is a value and an axis; `named` values must be variables."""
+    """Where each block reads its sizes: `read[(item, leaf)]` is a value and an axis; `named` ones must be variables."""
 
     read: dict[tuple[int, Dim], tuple[Value, int]] = field(default_factory=dict[tuple[int, Dim], tuple[Value, int]])
-    named: set[Value] = field(default_factory=set[Value])
+    named: set[tuple[Place, Value]] = field(default_factory=set[tuple[Place, Value]])
 
 
 def find_interfaces(root: Block, graph: Graph, scopes: Scopes, nodes: list[Node]) -> SizeSources:
@@ -164,7 +164,7 @@ def _find_sizes(block: Block, sources: SizeSources) -> None:
             for leaf, source in found.items():
                 assert source is not None
                 sources.read[id(item), leaf_size(leaf)] = source
-                sources.named.add(source[0])
+                sources.named.add((block.place, source[0]))
                 named.add(source[0])
         known += outputs_of(item)
         if len(outputs_of(item)) > 1:

@@ -83,7 +83,7 @@ def render_package(plan: PackagePlan) -> dict[str, str]:
     Raises:
         RenderError: a file does not pass ruff, the compiler or the allow-list; a bug of ours.
     """
-    texts = {path: text for path, text in _printed(plan).items()}
+    texts = _printed(plan)
     python = {path: text for path, text in texts.items() if path.endswith(".py")}
     return texts | _finish(python, plan.name)
 
@@ -162,7 +162,7 @@ def _model_texts(plan: PackagePlan, env: jinja2.Environment) -> dict[str, str]:
     lengths = {c.name: _length(template, plan, c) for c in plan.classes}
     groups: list[list[ClassPlan]] = [list(plan.classes)]
     if sum(lengths.values()) > _FILL:
-        groups = _filled(plan.classes[:-1], lengths) + [[plan.classes[-1]]]
+        groups = [*_filled(plan.classes[:-1], lengths), [plan.classes[-1]]]
     place: dict[str, str] = {}
     texts: dict[str, str] = {}
     for number_, group in enumerate(groups):

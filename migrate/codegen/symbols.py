@@ -34,22 +34,25 @@ class Symbols:
         if size in self.named:
             return self.named[size]
         for base, name in self.named.items():
-            low, high = at(base, 0), at(size, 0)
-            if (
-                low
-                and high
-                and high >= low
-                and all(v * low == b * high for v, b in zip(size.values, base.values, strict=True))
-            ):
-                if high % low == 0 and high // low <= MAX_FACTOR:
-                    return f"{high // low}*{name}"
-            for factor in (low // high, -(-low // high)) if high else ():
-                if 1 < factor <= MAX_FACTOR and all(
-                    v == b // factor for v, b in zip(size.values, base.values, strict=True)
-                ):
-                    return f"{name}//{factor}"
+            found = _multiple(size, base, name) or _part(size, base, name)
+            if found:
+                return found
         return "?"
 
     def shape(self, value: Value) -> tuple[int | str, ...]:
         """A shape, axis by axis."""
         return tuple(self.token(size) for size in value.shape)
+
+
+def _multiple(size: Dim, base: Dim, name: str) -> str:
+    factor = at(size, 0) // (at(base, 0) or 1)
+    whole = 1 < factor <= MAX_FACTOR and all(v == b * factor for v, b in zip(size.values, base.values, strict=True))
+    return f"{factor}*{name}" if whole else ""
+
+
+def _part(size: Dim, base: Dim, name: str) -> str:
+    low, high = at(size, 0), at(base, 0)
+    for factor in (high // low, -(-high // low)) if low else ():
+        if 1 < factor <= MAX_FACTOR and all(v == b // factor for v, b in zip(size.values, base.values, strict=True)):
+            return f"{name}//{factor}"
+    return ""

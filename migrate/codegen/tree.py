@@ -1,7 +1,7 @@
 """The module tree: which module calls what, in which order, with which values in and out.
 
-A `Place` is a module of the emitted model, a `Block` the body of one that is called, and its items are calls: of a function, of a
-layer, of another block. Knows no text.
+A `Place` is a module of the emitted model, a `Block` the body of one that is called, and its items are calls: of a
+function, of a layer, of another block. Knows no text.
 """
 
 from __future__ import annotations
