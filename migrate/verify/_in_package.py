@@ -52,12 +52,13 @@ class Probe:
     def value(self) -> Tensor:
         return self._objective(self.outputs(), self.coefficients)
 
+    def found_gradients(self) -> dict[str, Tensor | None]:
+        grads = torch.autograd.grad(self.value(), list(self.parameters.values()), allow_unused=True)
+        return dict(zip(self.parameters, grads, strict=True))
+
     def gradients(self) -> dict[str, Tensor]:
-        grads: list[Tensor | None] = list(
-            torch.autograd.grad(self.value(), list(self.parameters.values()), allow_unused=True)
-        )
-        pairs = zip(self.parameters.items(), grads, strict=True)
-        return {name: torch.zeros_like(p) if g is None else g for (name, p), g in pairs}
+        found = self.found_gradients().items()
+        return {name: torch.zeros_like(self.parameters[name]) if g is None else g for name, g in found}
 
 
 def direction(probe: Probe, path: Path) -> dict[str, Any]:
@@ -75,12 +76,18 @@ def direction(probe: Probe, path: Path) -> dict[str, Any]:
 
 
 def first_wrong_gradient(package: str, model: nn.Module, inputs: tuple[Tensor, ...], seed: int) -> dict[str, Any]:
-    """The last parameter, in the order of use, whose gradient is not the derivative: what follows it is the fault."""
+    """The first parameter that has no gradient, else the last one, in the order of use, whose gradient is no derivative.
+
+    What follows the latter is the fault.
+    """
     double = importlib.import_module(f"{package}.runtime.verify.double")
     wide = double.double_copy(model)
     order = _order_of_use(wide, tuple(double.double(t) for t in inputs), double)
     with double.widened():
         probe = Probe(package, wide, tuple(double.double(t) for t in inputs), seed)
+        missing = [name for name, g in probe.found_gradients().items() if g is None]
+        if missing:
+            return {"parameter": missing[0], "error": None}
         gradients = probe.gradients()
         for name in list(reversed(order))[:MAX_PROBED]:
             error = _error(probe, name, gradients[name], double)

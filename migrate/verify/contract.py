@@ -60,6 +60,10 @@ class Oracle(Protocol):
         """The weights that a node takes, by name."""
         ...
 
+    def learned_weights(self) -> list[str]:
+        """The weights that the source's own operators learn, whatever the graph made of them."""
+        ...
+
     def settings(self) -> dict[str, dict[str, float]]:
         """For each node what it fixes about training, in torch's terms: `momentum`, `eps`, `p`."""
         ...

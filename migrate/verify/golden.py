@@ -98,7 +98,7 @@ def _values(oracle: Oracle, arrays: list[Array], names: list[str], overrides: di
 def _tensor(array: Array) -> Tensor:
     import torch
 
-    return torch.from_numpy(np.ascontiguousarray(array))
+    return torch.from_numpy(np.array(array))
 
 
 def expected_inventory(plan: Plan) -> list[InventoryItem]:
@@ -137,6 +137,15 @@ def uncovered_weights(plan: Plan, graph: Graph) -> list[str]:
         and value not in kept
         and (value.weight.source, value.weight.copy) not in sources
     ]
+
+
+def untrained_weights(plan: Plan, oracle: Oracle) -> list[str]:
+    """Weights of the source's layers of which the package has no parameter, by their names in the source."""
+    roles: dict[str, set[str]] = {}
+    for tensor in plan.tensors:
+        roles.setdefault(tensor.weight.source, set()).add(tensor.weight.role)
+    learned = oracle.learned_weights()
+    return [name for name in learned if name in roles and "parameter" not in roles[name]]
 
 
 def _not_legal(case: CasePlan, fault: MigrateError) -> Diagnostic:

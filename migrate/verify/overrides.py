@@ -37,7 +37,7 @@ def perturbed_overrides(plan: Plan, graph: Graph, oracle: Oracle, seed: int, sig
 
     writer = Writer(plan=plan, graph=graph, oracle=oracle)
     for tensor, kind in perturbable(plan):
-        plain = torch.from_numpy(np.ascontiguousarray(tensor.weight.array()))
+        plain = torch.from_numpy(np.array(tensor.weight.array()))
         changed = perturbed(tensor.key, plain, seed, sigma, "positive" if kind == "positive" else "additive")
         writer.write(tensor, changed.numpy())
     return writer.overrides

@@ -15,7 +15,14 @@ from migrate.verify.cases import COSTLY, operations_per_sample, plan_cases
 from migrate.verify.contract import Oracle, Plan
 from migrate.verify.differences import source_differences
 from migrate.verify.facts import METRIC, Layer, Row, Verification
-from migrate.verify.golden import Goldens, compute_goldens, expected_inventory, logits_names, uncovered_weights
+from migrate.verify.golden import (
+    Goldens,
+    compute_goldens,
+    expected_inventory,
+    logits_names,
+    uncovered_weights,
+    untrained_weights,
+)
 from migrate.verify.locate import first_difference, module_of
 from migrate.verify.overrides import conflicts, perturbed_overrides
 from migrate.verify.process import ask_package, verify_package
@@ -120,6 +127,8 @@ def _source_rows(run: _Run) -> Iterator[Row]:
     """That no weight of the source is lost, and none is two parameters of the package."""
     lost = uncovered_weights(run.plan, run.graph)
     yield Row(check="every weight of the source is in the state", passed=not lost, detail=_listed(lost))
+    fixed = untrained_weights(run.plan, run.oracle)
+    yield Row(check="every weight of the source's layers is a parameter", passed=not fixed, detail=_listed(fixed))
     split = conflicts(run.plan)
     yield Row(check="no weight of the source is two parameters", passed=not split, detail=_listed(split))
 

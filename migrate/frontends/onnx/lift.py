@@ -16,6 +16,7 @@ Target = str | tuple[str, int]
 """A weight by its name, or one use of it: a node's name and the index of its input."""
 HALF_TYPES = (ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
 _TYPE_ATTRIBUTES = ("to", "dtype")
+_REARRANGE = ("Identity", "Transpose", "Reshape", "Slice", "Split", "Concat", "Squeeze", "Unsqueeze", "Flatten", "Cast")
 _MIN_IR = 4  # from here on an initializer need not be a graph input
 
 
@@ -99,6 +100,20 @@ def origin(value: ir.Value | None) -> ir.Value | None:
     while value is not None and (producer := value.producer()) is not None and producer.op_type == "Identity":
         value = producer.inputs[0]
     return value
+
+
+def rearranged_from(value: ir.Value | None) -> list[ir.Value]:
+    """The floating-point weights of rank 1 or more that `value` is made of; none where anything computed takes part."""
+    if value is None:
+        return []
+    producer = value.producer()
+    if producer is not None and producer.op_type in _REARRANGE:
+        joined = producer.inputs if producer.op_type == "Concat" else producer.inputs[:1]
+        parts = [rearranged_from(part) for part in joined]
+        return [v for part in parts for v in part] if all(parts) else []
+    content = content_of(value)
+    is_weight = content is not None and content.dtype.kind == "f" and content.ndim > 0
+    return [value] if is_weight else []
 
 
 def _weights(graph: ir.Graph, wanted: set[str]) -> dict[str, tuple[ir.Graph, ir.Value]]:

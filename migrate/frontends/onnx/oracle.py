@@ -28,6 +28,7 @@ from migrate.frontends.onnx.lift import (
     opened,
     origin,
     place,
+    rearranged_from,
     widened,
 )
 from migrate.graph import Dim, Graph
@@ -36,6 +37,13 @@ _MAX_ENGINES = 4
 
 ARGUMENTS = {"batch_norm": {1: 3, 2: 4, 3: 1, 4: 2}}
 """For ops whose arguments come in another order than the operator's inputs: position -> index of the input."""
+
+LEARNED = {
+    "Conv": (1, 2), "ConvTranspose": (1, 2), "Gemm": (1, 2), "MatMul": (0, 1), "Gather": (0,), "PRelu": (1,),
+    "LSTM": (1, 2, 3, 7), "GRU": (1, 2, 3), "RNN": (1, 2, 3), "BatchNormalization": (1, 2),
+    "InstanceNormalization": (1, 2), "LayerNormalization": (1, 2), "GroupNormalization": (1, 2),
+}  # fmt: skip
+"""For operators that are layers: the indices of inputs that are trained where they are weights."""
 
 
 def output_axes(graph: Graph) -> list[int | None]:
@@ -126,6 +134,15 @@ class OnnxOracle:
             for index, value in enumerate(node.inputs)
             if wanted in (None, index) and (found := origin(value)) is not None and found.name == source
         ]
+
+    def learned_weights(self) -> list[str]:
+        """Tensors of rank 1 or more that are a weight of a layer, directly or cut, joined and turned on the way there."""
+        names: dict[str, None] = {}
+        for node in self._nodes.values():
+            for index in LEARNED.get(node.op_type, ()):
+                if index < len(node.inputs):
+                    names |= dict.fromkeys(v.name or "" for v in rearranged_from(node.inputs[index]))
+        return list(names)
 
     def logits_of(self, output: int) -> str | None:
         """The value from which a final softmax or sigmoid makes an output; None where it ends in neither."""

@@ -223,3 +223,21 @@ def test_a_model_that_no_engine_runs_is_a_diagnostic():
         OnnxOracle(helper.make_model(graph, opset_imports=imports, ir_version=8)).run([X[0, :1]])
     (found,) = caught.value.diagnostics
     assert found.code == "MIG502" and "ONNX Runtime" in found.why and "onnx.reference" in found.why
+
+
+def test_learned_weights_are_found_through_cuts_and_turns():
+    half = ("half", np.array([2], dtype="int64"))
+    nodes = [
+        helper.make_node("Slice", ["w", "zero", "half"], ["upper"]),
+        helper.make_node("Slice", ["w", "half", "four"], ["lower"]),
+        helper.make_node("Concat", ["lower", "upper"], ["whole"], axis=0),
+        helper.make_node("MatMul", ["x", "whole"], ["h"]),
+        helper.make_node("Mul", ["b", "h"], ["scaled"]),
+        helper.make_node("MatMul", ["scaled", "turned"], ["y"]),
+        helper.make_node("Transpose", ["v"], ["turned"], perm=[1, 0]),
+    ]
+    nodes = [*nodes[:5], nodes[6], nodes[5]]
+    numbers = [half, ("zero", np.array([0], dtype="int64")), ("four", np.array([4], dtype="int64"))]
+    weights = [("w", W), ("b", B), ("v", W)]
+    oracle = OnnxOracle(model(nodes, [tensor("x", ["n", 4])], [tensor("y", ["n", 4])], [*numbers, *weights]))
+    assert oracle.learned_weights() == ["w", "v"]
