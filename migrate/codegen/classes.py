@@ -5,19 +5,19 @@ Bodies are compared as texts with open numbers, members by constructor and attri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from migrate.codegen.body import Body, Line
 from migrate.codegen.class_names import wanted_name
-from migrate.codegen.expressions import hole, number
+from migrate.codegen.class_texts import annotation, fill, is_parameter, list_text, loose_member, reset, top_commas
+from migrate.codegen.expressions import number
 from migrate.codegen.layers import Arg
 from migrate.codegen.names import Namespace, variables
 from migrate.codegen.plan import ClassPlan, Function, Member, Parameter, Statement
 from migrate.codegen.symbols import Symbols
 from migrate.codegen.tree import Place
-from migrate.graph.ir import Value
 
 MAX_LINE = 88  # of a statement and its comment, without indentation
 _CHANNELS = frozenset({
@@ -88,7 +88,7 @@ class ClassBuilder:
             (kind, tuple(body.parameters), tuple(line.text for line in body.lines), body.result)
             for kind, body, _ in self.bodies.get(place, [])
         )
-        loose = tuple((attr, _is_parameter(v), v.dtype, v.rank) for attr, v in place.loose.items())
+        loose = tuple((attr, is_parameter(v), v.dtype, v.rank) for attr, v in place.loose.items())
         return bodies, loose, tuple((c.attr, self._member_key(c)) for c in place.children.values())
 
     def _member_key(self, place: Place) -> Any:
@@ -142,7 +142,7 @@ class ClassBuilder:
             return slot, slot.parameter or default_text(slot)
 
         members = [Member(attr=c.attr, text=self._construct(c, take)) for c in place.children.values()]
-        members += [_loose_member(a, v, [take()[1] for _ in v.shape]) for a, v in place.loose.items()]
+        members += [loose_member(a, v, [take()[1] for _ in v.shape]) for a, v in place.loose.items()]
         kept: dict[str, str] = {}
         functions: list[Function] = []
         for kind, body, doc in self.bodies.get(place, []):
@@ -160,11 +160,11 @@ class ClassBuilder:
             source="" if made.name == "Model" else _origin(place),
             level=made.level,
             annotations=tuple(
-                Parameter(name=a, annotation="Tensor") for a, v in place.loose.items() if not _is_parameter(v)
+                Parameter(name=a, annotation="Tensor") for a, v in place.loose.items() if not is_parameter(v)
             ),
             parameters=_parameters(made),
             members=tuple(members),
-            resets=tuple(_reset(a, v) for a, v in place.loose.items() if _is_parameter(v)),
+            resets=tuple(reset(a, v) for a, v in place.loose.items() if is_parameter(v)),
             functions=tuple(functions),
             uses=tuple(sorted(self._uses(place))),
             count=len(made.places),
@@ -181,7 +181,7 @@ class ClassBuilder:
 
     def _construct(self, place: Place, take: Callable[[], tuple[_Slot, str]]) -> str:
         if place.is_list:
-            return _list_text(place, [(c.attr, self._construct(c, take)) for c in place.children.values()])
+            return list_text(place, [(c.attr, self._construct(c, take)) for c in place.children.values()])
         args = place.layer.args if place.layer is not None else self.of[place].arguments(place)
         texts: list[str] = []
         for position, arg in enumerate(args):
@@ -198,7 +198,7 @@ class ClassBuilder:
             for at, line in enumerate(body.lines)
         ]
         result = fill(body.result, texts)
-        many = _top_commas(result)
+        many = top_commas(result)
         return Function(
             name=name,
             doc=doc,
@@ -259,78 +259,14 @@ def _same_meaning(left: Arg, right: Arg) -> bool:
     return base(left.name) == base(right.name) and left.config == right.config
 
 
-def fill(text: str, texts: Sequence[str]) -> str:
-    """A text with its open numbers put in."""
-    for index, value in enumerate(texts):
-        text = text.replace(hole(index), value)
-    return text
-
-
-def _top_commas(text: str) -> int:
-    """How many expressions a returned text has."""
-    depth = commas = 0
-    for char in text:
-        depth += (char in "([{") - (char in ")]}")
-        commas += char == "," and depth == 0
-    return commas + 1
-
-
-def _list_text(place: Place, members: list[tuple[str, str]]) -> str:
-    container = "nn.Sequential" if place.is_chain else "nn.ModuleList"
-    texts = dict(members)
-    equal = len(members) > 2 and len(set(texts.values())) == 1
-    if equal and not place.is_chain and list(texts) == [str(k) for k in range(len(texts))]:
-        return f"nn.ModuleList({members[0][1]} for _ in range({len(members)}))"
-    last = max(int(attr) for attr in texts)
-    inner = ", ".join(texts.get(str(k), "nn.Identity()") for k in range(last + 1))
-    return f"{container}({inner})" if place.is_chain else f"{container}([{inner}])"
-
-
 def _parameters(made: _Class) -> tuple[Parameter, ...]:
     if made.name == "Model":
         return ()
     found: dict[str, Parameter] = {}
     for slot in made.slots:
         if slot.parameter and slot.parameter not in found:
-            found[slot.parameter] = Parameter(name=slot.parameter, annotation=_annotation(slot.values))
+            found[slot.parameter] = Parameter(name=slot.parameter, annotation=annotation(slot.values))
     return tuple(found.values())
-
-
-def _annotation(values: list[Any]) -> str:
-    kinds = dict.fromkeys(_kind(v) for v in values)
-    return " | ".join(kinds)
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "None"
-    if isinstance(value, tuple):
-        items: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
-        return f"tuple[{', '.join(_kind(item) for item in items)}]" if items else "tuple[()]"
-    if isinstance(value, str) and value.startswith("torch."):
-        return "torch.dtype"
-    return type(value).__name__
-
-
-def _is_parameter(value: Value) -> bool:
-    return value.weight is not None and value.weight.role == "parameter"
-
-
-def _loose_member(attr: str, value: Value, sizes: list[str]) -> Member:
-    shape = ", ".join(sizes) if len(sizes) != 0 else "()"
-    shape = f"({sizes[0]},)" if len(sizes) == 1 and not sizes[0].isdigit() else shape
-    dtype = "" if value.dtype in ("float32", "float16", "bfloat16") else f", dtype=torch.{value.dtype}"
-    if _is_parameter(value):
-        return Member(attr=attr, text=f"nn.Parameter(torch.empty({shape}{dtype}))")
-    return Member(attr="", text=f'self.register_buffer("{attr}", torch.zeros({shape}{dtype}))')
-
-
-def _reset(attr: str, value: Value) -> str:
-    if value.rank == 0 or "scale" in attr or "gamma" in attr:
-        return f"nn.init.ones_(self.{attr})"
-    if value.rank < 2 or all(s == 1 for s in value.shape[:-1]) or "bias" in attr:
-        return f"nn.init.zeros_(self.{attr})"
-    return f"nn.init.trunc_normal_(self.{attr}, std=0.02)"
 
 
 def _origin(place: Place) -> str:
@@ -341,7 +277,9 @@ def _origin(place: Place) -> str:
 
 def _doc(made: _Class, of: dict[Place, _Class]) -> str:
     parts = [part for child in made.places[0].children.values() for part in _doc_parts(child, of)]
-    what = " and ".join(dict.fromkeys(parts)) if len(set(parts)) < 3 else ", ".join(dict.fromkeys(parts))
+    names = list(dict.fromkeys(parts))
+    names = names if len(names) < 5 else [*names[:3], f"{len(names) - 3} more"]
+    what = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
     times = f"; used {len(made.places)} times" if len(made.places) > 1 else ""
     return f"{what or 'Computes without parameters'}{times}."
 

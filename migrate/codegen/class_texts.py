@@ -1,0 +1,80 @@
+"""The lines of a class: constructors of lists and tensors, annotations, first values. Knows no comparison of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from migrate.codegen.expressions import hole
+from migrate.codegen.plan import Member
+from migrate.codegen.tree import Place
+from migrate.graph.ir import Value
+
+
+def fill(text: str, texts: Sequence[str]) -> str:
+    """A text with its open numbers put in."""
+    for index, value in enumerate(texts):
+        text = text.replace(hole(index), value)
+    return text
+
+
+def top_commas(text: str) -> int:
+    """How many expressions a returned text has."""
+    depth = commas = 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        commas += char == "," and depth == 0
+    return commas + 1
+
+
+def list_text(place: Place, members: list[tuple[str, str]]) -> str:
+    """A list of modules; more than two equal ones are written once."""
+    container = "nn.Sequential" if place.is_chain else "nn.ModuleList"
+    texts = dict(members)
+    equal = len(members) > 2 and len(set(texts.values())) == 1
+    if equal and not place.is_chain and list(texts) == [str(k) for k in range(len(texts))]:
+        return f"nn.ModuleList({members[0][1]} for _ in range({len(members)}))"
+    last = max(int(attr) for attr in texts)
+    inner = ", ".join(texts.get(str(k), "nn.Identity()") for k in range(last + 1))
+    return f"{container}({inner})" if place.is_chain else f"{container}([{inner}])"
+
+
+def annotation(values: list[Any]) -> str:
+    """The type of an argument that takes these values."""
+    kinds = dict.fromkeys(_kind(v) for v in values)
+    return " | ".join(kinds)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, tuple):
+        items: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+        return f"tuple[{', '.join(_kind(item) for item in items)}]" if items else "tuple[()]"
+    if isinstance(value, str) and value.startswith("torch."):
+        return "torch.dtype"
+    return type(value).__name__
+
+
+def is_parameter(value: Value) -> bool:
+    """Whether the tensor is trained."""
+    return value.weight is not None and value.weight.role == "parameter"
+
+
+def loose_member(attr: str, value: Value, sizes: list[str]) -> Member:
+    """A tensor that the module holds itself, of the right shape and not yet filled."""
+    shape = ", ".join(sizes) if len(sizes) != 0 else "()"
+    shape = f"({sizes[0]},)" if len(sizes) == 1 and not sizes[0].isdigit() else shape
+    dtype = "" if value.dtype in ("float32", "float16", "bfloat16") else f", dtype=torch.{value.dtype}"
+    if is_parameter(value):
+        return Member(attr=attr, text=f"nn.Parameter(torch.empty({shape}{dtype}))")
+    return Member(attr="", text=f'self.register_buffer("{attr}", torch.zeros({shape}{dtype}))')
+
+
+def reset(attr: str, value: Value) -> str:
+    """How a parameter of the module itself is drawn afresh."""
+    if value.rank == 0 or "scale" in attr or "gamma" in attr:
+        return f"nn.init.ones_(self.{attr})"
+    if value.rank < 2 or all(s == 1 for s in value.shape[:-1]) or "bias" in attr:
+        return f"nn.init.zeros_(self.{attr})"
+    return f"nn.init.trunc_normal_(self.{attr}, std=0.02)"
