@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from migrate.codegen.body import Body, BodyWriter, Line, block_writer
 from migrate.codegen.build_tree import TreeBuilder
@@ -15,13 +14,12 @@ from migrate.codegen.layers import Layer
 from migrate.codegen.names import Namespace, identifier, package_name, variables
 from migrate.codegen.naming import Owners, all_places, assign_names, tensor_plans
 from migrate.codegen.outputs import Output, find_outputs, loss_terms
-from migrate.codegen.plan import ConfigField, PackagePlan, Settings, Source
+from migrate.codegen.plan import ClassPlan, ConfigField, Member, PackagePlan, Settings, Source, TensorPlan
 from migrate.codegen.scopes import Scopes, find_scopes, live_nodes
 from migrate.codegen.specs import SpecBuilder
 from migrate.codegen.symbols import Symbols
 from migrate.codegen.tree import Block, BlockCall, ChainCall, FunctionCall, Item, Place, blocks_of, outputs_of
 from migrate.graph.ir import Graph, Node, Value, sizes_in
-from migrate.graph.weights import Weight
 
 
 def plan_package(
@@ -39,7 +37,33 @@ def plan_package(
         MigrateError: no output can be trained, or an unknown loss.
     """
     settings = settings or Settings()
-    outputs = find_outputs(graph)
+    outputs, symbols = find_outputs(graph), Symbols(graph)
+    specs = SpecBuilder(graph, symbols)
+    inputs, output_specs = specs.inputs(), specs.outputs(_output_names(graph))
+    model, config = _model(graph, outputs, [spec.name for spec in inputs])
+    tensors = tensor_plans(model.block, model.owners)
+    return PackagePlan(
+        name=package_name(name),
+        graph=graph,
+        settings=settings,
+        source=source or Source(),
+        classes=_classes(model, symbols),
+        inputs=inputs,
+        outputs=output_specs,
+        sizes=dict(specs.sizes),
+        config=config,
+        losses=loss_terms(outputs, output_specs, settings.loss),
+        has_logits=bool(model.hoisted),
+        legend=tuple(f"{symbol}: {where}" for symbol, where in symbols.where.items()),
+        frozen=_frozen(tensors),
+        tensors=tensors,
+        modules=_modules(model.block.place),
+        outputs_of=_outputs_of(model.block, outputs),
+    )
+
+
+def _model(graph: Graph, outputs: list[Output], inputs: list[str]) -> tuple[_Root, tuple[ConfigField, ...]]:
+    """The module tree with every name settled, and what may be configured about it."""
     hoisted = {output.activation for output in outputs if output.activation is not None}
     scopes = find_scopes(graph, hoisted)
     config = _configure(scopes, outputs)
@@ -47,38 +71,12 @@ def plan_package(
     nodes = [n for n in nodes if n not in hoisted] + [n for n in nodes if n in hoisted]
     root = TreeBuilder(scopes, hoisted).build(nodes)
     sources = find_interfaces(root, graph, scopes, nodes)
-    owners = assign_names(root)
-    symbols = Symbols(graph)
-    specs = SpecBuilder(graph, symbols)
-    inputs, output_specs = specs.inputs(), specs.outputs(_output_names(graph))
-    names = [spec.name for spec in inputs]
-    bodies = {b.place: _bodies(b, sources, owners) for b in blocks_of(root) if b is not root}
-    bodies[root.place] = _Root(root, graph, outputs, sources, owners, hoisted, names).bodies()
-    classes = ClassBuilder(bodies, symbols).build(root.place)
-    model = classes[-1]
-    ties = tuple(_tie(place, attr, value, owners, root.place) for place, attr, value in owners.ties)
-    classes[-1] = replace(model, members=(*model.members, *ties), annotations=model.annotations)
-    tensors = tensor_plans(root, owners)
-    return PackagePlan(
-        name=package_name(name),
-        graph=graph,
-        settings=settings,
-        source=source or Source(),
-        classes=tuple(classes),
-        inputs=inputs,
-        outputs=output_specs,
-        sizes=dict(specs.sizes),
-        config=config,
-        losses=loss_terms(outputs, output_specs, settings.loss),
-        has_logits=bool(hoisted),
-        legend=tuple(f"{symbol}: {where}" for symbol, where in symbols.where.items()),
-        frozen=tuple(
-            t.key for t in tensors if t.weight.role == "parameter" and not t.weight.trainable and not t.tied_to
-        ),
-        tensors=tensors,
-        modules=_modules(root.place),
-        outputs_of=_outputs_of(root, outputs),
-    )
+    return _Root(root, graph, outputs, sources, assign_names(root), hoisted, inputs), config
+
+
+def _frozen(tensors: tuple[TensorPlan, ...]) -> tuple[str, ...]:
+    """The keys of parameters that are not trained."""
+    return tuple(t.key for t in tensors if t.weight.role == "parameter" and not t.weight.trainable and not t.tied_to)
 
 
 # ---- the configuration
@@ -197,12 +195,20 @@ def _output_names(graph: Graph) -> list[str]:
     return [n if identifier(n, "").isidentifier() else f"output_{k}" for k, n in enumerate(names)]
 
 
-def _tie(place: Place, attr: str, value: Value, owners: Owners, root: Place) -> Any:
-    from migrate.codegen.plan import Member
-
+def _tie(place: Place, attr: str, value: Value, owners: Owners, root: Place) -> Member:
     owner, owner_attr = owners.keys[value]
     target = f"{place.reference(root)}.{attr}".removeprefix("self.")
     return Member(attr=target, text=f"{owner.reference(root)}.{owner_attr}", comment="one tensor")
+
+
+def _classes(model: _Root, symbols: Symbols) -> tuple[ClassPlan, ...]:
+    """Every class, the model last, with its ties."""
+    root, owners = model.block, model.owners
+    bodies = {b.place: _bodies(b, model.sources, owners) for b in blocks_of(root) if b is not root}
+    bodies[root.place] = model.bodies()
+    *parts, last = ClassBuilder(bodies, symbols).build(root.place)
+    ties = tuple(_tie(place, attr, value, owners, root.place) for place, attr, value in owners.ties)
+    return (*parts, replace(last, members=(*last.members, *ties)))
 
 
 # ---- what others read
@@ -234,8 +240,3 @@ def _outputs_of(root: Block, outputs: list[Output]) -> dict[str, str]:
     if len(outputs) == 1:
         found.setdefault(outputs[0].value.name, "")
     return found
-
-
-def weight_of_key(plan: PackagePlan) -> dict[str, Weight]:
-    """For each key of the state_dict the source's tensor."""
-    return {tensor.key: tensor.weight for tensor in plan.tensors}

@@ -19,7 +19,6 @@ from typing import Any
 
 import jinja2
 
-import migrate.templates
 from migrate.codegen.allow_list import check_source
 from migrate.codegen.expressions import number
 from migrate.codegen.plan import ClassPlan, PackagePlan
@@ -29,6 +28,7 @@ MAX_LINES = 300
 _FILL = 260
 _RULES = "E,F,I,B,UP,PIE,PLE,RET"
 _FILE_NAMES = ("layers", "blocks", "stages")
+_TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 _MODEL_TEMPLATE = "NAME/model.py.j2"
 _TRAIN: dict[str, dict[str, Any]] = {
     "train": {"steps": 100, "batch_size": 4, "seed": 0, "log_every": 1},
@@ -106,7 +106,7 @@ class RenderError(Exception):
 @cache
 def _environment() -> jinja2.Environment:
     env = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(migrate.templates.__path__),
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

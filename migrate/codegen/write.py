@@ -50,19 +50,25 @@ def write_package(
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".migrate-", dir=folder.parent) as stage:
         staged = Path(stage) / "package"
-        for path, text in {**texts, **(extra or {})}.items():
-            _put(staged, path, text)
-        inner = staged / plan.name
-        _put(inner, "target.json", json.dumps(target, indent=1) + "\n")
-        _put(inner, "weights.json", weights_json(plan))
-        if weights:
-            write_weights(plan, inner)
-        linked = dict(runtime_files())
-        for path, data in linked.items():
-            _put(inner / "runtime", path, data)
-        _put(inner / "runtime", "manifest.json", manifest(linked))
+        _fill(staged, plan, {**texts, **(extra or {})}, target, weights)
         install(staged, folder, overwrite=overwrite)
     return folder
+
+
+def _fill(
+    staged: Path, plan: PackagePlan, texts: Mapping[str, str | bytes], target: Mapping[str, Any], weights: bool
+) -> None:
+    for path, text in texts.items():
+        _put(staged, path, text)
+    inner = staged / plan.name
+    _put(inner, "target.json", json.dumps(target, indent=1) + "\n")
+    _put(inner, "weights.json", weights_json(plan))
+    if weights:
+        write_weights(plan, inner)
+    linked = dict(runtime_files())
+    for path, data in linked.items():
+        _put(inner / "runtime", path, data)
+    _put(inner / "runtime", "manifest.json", manifest(linked))
 
 
 def install(staged: Path, folder: Path, *, overwrite: bool) -> None:
