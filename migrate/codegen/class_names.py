@@ -17,10 +17,11 @@ _LAYERS = {"conv": "Conv", "norm": "Norm", "linear": "Linear", "up": "Up", "embe
 def wanted_name(places: list[Place]) -> str:
     """The name to ask for, for a class with these instances."""
     block = places[0].block
-    small = _by_layers(block) if block else ""
+    names = [_by_place(place) for place in places]
+    said = len(set(names)) == 1 and not any(place.segment.isdigit() for place in places) and names[0] != "Block"
+    small = _by_layers(block) if block and not said else ""
     if small:
         return small
-    names = [_by_place(place) for place in places]
     common = max(sorted(set(names)), key=names.count)
     return class_name(common, "Block")
 

@@ -32,8 +32,9 @@ def list_text(place: Place, members: list[tuple[str, str]]) -> str:
     container = "nn.Sequential" if place.is_chain else "nn.ModuleList"
     texts = dict(members)
     equal = len(members) > 2 and len(set(texts.values())) == 1
-    if equal and not place.is_chain and list(texts) == [str(k) for k in range(len(texts))]:
-        return f"nn.ModuleList({members[0][1]} for _ in range({len(members)}))"
+    if equal and list(texts) == [str(k) for k in range(len(texts))]:
+        members_text = f"{members[0][1]} for _ in range({len(members)})"
+        return f"nn.Sequential(*({members_text}))" if place.is_chain else f"nn.ModuleList({members_text})"
     last = max(int(attr) for attr in texts)
     inner = ", ".join(texts.get(str(k), "nn.Identity()") for k in range(last + 1))
     return f"{container}({inner})" if place.is_chain else f"{container}([{inner}])"

@@ -12,8 +12,8 @@ FLOW = ("x", "h", "y", "z", "u", "v", "w")
 _MORE = ("a", "b", "c", "d", "e", "f", "g", "p", "q", "r", "s")
 _ROLES = {
     "softmax": "weights", "log_softmax": "log_probs", "matmul": "scores", "sigmoid": "gate", "mean": "mean",
-    "var": "variance", "std": "deviation", "amax": "peak", "amin": "lowest", "sum": "total", "argmax": "index",
-    "argmin": "index", "arange": "positions", "exp": "powers", "rsqrt": "inverse", "reciprocal": "inverse",
+    "var": "variance", "std": "deviation", "amax": "peak", "amin": "lowest", "sum": "total", "argmax": "best",
+    "argmin": "best", "arange": "positions", "exp": "powers", "rsqrt": "inverse", "reciprocal": "inverse",
     "vector_norm": "length", "full": "filled", "size_tensor": "sizes", "cat": "joined", "stack": "stacked",
     "tril": "lower", "triu": "upper", "cumsum": "sums", "one_hot": "one_hot", "randn": "noise", "rand": "noise",
 }  # fmt: skip
@@ -38,7 +38,7 @@ def input_names(values: Sequence[Value], wanted: dict[Value, str]) -> dict[Value
 
 
 def _plain(value: Value) -> str:
-    return {"float": "x", "bool": "mask", "int": "index"}[_kind(value)]
+    return {"float": "x", "bool": "mask", "int": "ids"}[_kind(value)]
 
 
 def _free(wanted: str, alive: Iterable[str], is_flow: bool = True) -> str:
@@ -93,4 +93,4 @@ def _fresh(op: str, value: Value) -> str:
     if kind == "bool":
         return "mask"
     role = _ROLES.get(op)
-    return role or ("index" if kind == "int" else "h")
+    return role or ("ids" if kind == "int" else "h")

@@ -329,3 +329,37 @@ def test_logits_are_what_forward_activates(net: Any, agrees: Any) -> None:
 def test_an_unknown_loss_is_refused(net: Any) -> None:
     with pytest.raises(MigrateError, match="MIG110"):
         net.plan(net.dense(net.batch(4), 2), settings=Settings(loss="hinge"))
+
+
+def test_a_transformer_reads_as_a_person_would_write_it(net: Any, agrees: Any, model_text: Any) -> None:
+    ids = net.batch(("seq", (8, 12, 20)), dtype="int64", name="ids")
+    table = net.tensor_of(50, 32, name="embed")
+    with net.at(("embed",), "/embed"):
+        x = net.embedding(ids, table)
+    for k in range(3):
+        path = ("layers", str(k))
+        with net.at((*path, "norm1"), f"/layers.{k}/norm1"):
+            y = net.layer_norm(x, (32,), net.tensor_of(32), net.tensor_of(32), 1e-5)
+        with net.at((*path, "attn", "qkv"), f"/layers.{k}/attn/qkv"):
+            y = net.dense(y, 96)
+        with net.at((*path, "attn"), f"/layers.{k}/attn"):
+            parts = net.split(y, (32, 32, 32), 2)
+            parts = [net.transpose(net.reshape(t, (t.shape[0], t.shape[1], 4, 8)), 1, 2) for t in parts]
+            y = net.sdpa(*parts, is_causal=True)
+            y = net.reshape(net.transpose(y, 1, 2), (y.shape[0], y.shape[2], 32))
+        with net.at((*path, "attn", "proj"), f"/layers.{k}/attn/proj"):
+            y = net.dense(y, 32)
+        with net.at((*path, "drop"), f"/layers.{k}/drop"):
+            y = net.dropout(y, 0.1, False)
+        with net.at(path, f"/layers.{k}/Add"):
+            x = net.add(x, y)
+    with net.at(("head",), "/head"):
+        plan = net.plan(net.softmax(net.linear(x, table), -1))
+    text = model_text(plan)
+    assert "return x + self.drop(self.attn(self.norm1(x)))" in text
+    assert "nn.Sequential(*(Layer(dropout=config.dropout) for _ in range(3)))" in text
+    assert "class Attn(nn.Module)" in text and "F.scaled_dot_product_attention(" in text
+    assert "self.head.weight = self.embed.weight  # one tensor" in text
+    assert "return self.head(self.layers(self.embed(ids)))" in text
+    assert plan.losses[0].target.shape == ("batch", "seq") and plan.losses[0].target.high == 50
+    agrees(plan, torch.randint(0, 50, (4, 10)))
