@@ -46,11 +46,14 @@ declare("floor", "torch:floor", fold=_floor)
 declare("ceil", "torch:ceil", fold=_ceil)
 declare("sqrt", "torch:sqrt", fold=_sqrt)
 declare("logical_not", "torch:logical_not", fold=lambda a: np.logical_not(a).astype(object))
+declare("logical_and", "torch:logical_and", fold=lambda a, b: np.logical_and(a, b).astype(object))
+declare("logical_or", "torch:logical_or", fold=lambda a, b: np.logical_or(a, b).astype(object))
+declare("logical_xor", "torch:logical_xor", fold=lambda a, b: np.logical_xor(a, b).astype(object))
 declare("cast", "torch:Tensor.to")
 
 for _name in (
     "abs", "exp", "log", "log1p", "expm1", "log2", "rsqrt", "reciprocal", "erf", "round", "sign", "trunc", "isnan",
     "isinf", "isfinite", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh",
-    "atan2", "square", "logical_and", "logical_or", "logical_xor", "nan_to_num",
+    "atan2", "square", "nan_to_num",
 ):  # fmt: skip
     declare(_name, f"torch:{_name}")

@@ -22,16 +22,16 @@ def activation(name: str, op: str, since: int = 1) -> None:
         return getattr(b, op)(X)
 
 
-for _name, _op in (
-    ("Relu", "relu"),
-    ("Sigmoid", "sigmoid"),
-    ("Tanh", "tanh"),
-    ("Softplus", "softplus"),
-    ("Softsign", "softsign"),
-    ("HardSwish", "hardswish"),
-    ("Mish", "mish"),
+for _name, _op, _since in (
+    ("Relu", "relu", 1),
+    ("Sigmoid", "sigmoid", 1),
+    ("Tanh", "tanh", 1),
+    ("Softplus", "softplus", 1),
+    ("Softsign", "softsign", 1),
+    ("HardSwish", "hardswish", 14),
+    ("Mish", "mish", 18),
 ):
-    activation(_name, _op)
+    activation(_name, _op, _since)
 
 
 @onnx_op("LeakyRelu")
@@ -87,7 +87,7 @@ def onnx_selu_1(
     return onnx_selu(b, X, alpha=alpha, gamma=gamma)
 
 
-@onnx_op("Celu")
+@onnx_op("Celu", since=12)
 def onnx_celu(b: OnnxBuilder, X: Value, *, alpha: float = 1.0) -> Value:
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
     return b.celu(X, alpha)
@@ -105,7 +105,7 @@ def onnx_swish(b: OnnxBuilder, X: Value, *, alpha: float = 1.0) -> Value:
     return b.silu(X) if alpha == 1 else b.mul(X, b.sigmoid(b.mul(X, alpha)))
 
 
-@onnx_op("ThresholdedRelu")
+@onnx_op("ThresholdedRelu", since=10)
 def onnx_thresholded_relu(b: OnnxBuilder, X: Value, *, alpha: float = 1.0) -> Value:
     """X where x > alpha, else 0."""
     return b.threshold(X, alpha, 0.0)

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 from migrate.frontends.onnx.importer import OnnxBuilder
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import Dim, Size, Value
-from migrate.graph.sizes import apply
+from migrate.graph.sizes import NUM_SAMPLES, Apply, at
+
+
+def live(op: str, left: Any, right: Any) -> Any:
+    """Arithmetic on sizes that stays an expression even where the sampled sizes all give the same number.
+
+    Sampled sizes are multiples of common strides, so a remainder after a stride would look constant, and is not.
+    """
+    if not isinstance(left, Dim) and not isinstance(right, Dim):
+        return PLAIN[op](left, right)
+    values = tuple(PLAIN[op](at(left, k), at(right, k)) for k in range(NUM_SAMPLES))
+    return Dim(values, Apply(op, (left, right)))
+
+
+PLAIN: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "max": max,
+    "min": min,
+}
 
 
 def same_pads(x: Value, kernel: tuple[int, ...], strides: Any, dilations: Any, upper: bool) -> list[Size]:
@@ -17,12 +40,14 @@ def same_pads(x: Value, kernel: tuple[int, ...], strides: Any, dilations: Any, u
     for axis, k in enumerate(kernel):
         size: Any = x.shape[2 + axis]
         stride, reach = strides[axis], (k - 1) * dilations[axis] + 1
-        out = (size + stride - 1) // stride
-        total: Any = (out - 1) * stride + reach - size
-        total = apply("max", total, 0) if isinstance(total, Dim) else max(total, 0)
-        small = total // 2
-        begins.append(small if upper else total - small)
-        ends.append(total - small if upper else small)
+        total: Any = reach - 1
+        if stride != 1:
+            out = (size + stride - 1) // stride
+            total = live("max", live("-", (out - 1) * stride + reach, size), 0)
+        small = live("//", total, 2)
+        large = live("-", total, small)
+        begins.append(small if upper else large)
+        ends.append(large if upper else small)
     return [*begins, *ends]
 
 
@@ -92,12 +117,9 @@ def transposed_pads(
         size: Any = X.shape[2 + i]
         wanted: Any = output_shape[i - rank] if output_shape is not None else size * strides[i]
         total = strides[i] * (size - 1) + extra[i] + (kernel[i] - 1) * dilations[i] + 1 - wanted
-        half = total // 2
-        begins.append(
-            total - half
-            if auto_pad == "SAME_LOWER" or (output_shape is not None and auto_pad != "SAME_UPPER")
-            else half
-        )
+        cut = live("max", total, 0)  # a result that grows does so at its end
+        half = live("//", cut, 2)
+        begins.append(half if auto_pad == "SAME_UPPER" else live("-", cut, half))
         ends.append(total - begins[-1])
     return [*begins, *ends]
 
@@ -130,6 +152,5 @@ def onnx_conv_transpose(
     if is_symmetric(around) and all(e < max(s, d) for e, s, d in zip(extra, strides, dilations, strict=True)):
         return conv(X, W, B, padding=tuple(around[:rank]), output_padding=tuple(extra), **whole)
     grown = [-p for p in around[:rank]] + [e - p for p, e in zip(around[rank:], extra, strict=True)]
-    if any(extra) and B is not None:
-        raise Unsupported("ConvTranspose with a bias, uneven pads and output_padding")
-    return b.pad(conv(X, W, B, **whole), torch_pads(grown))
+    y = b.pad(conv(X, W, None, **whole), torch_pads(grown))
+    return y if B is None else b.add(y, b.reshape(B, (-1, *[1] * rank)))

@@ -64,34 +64,34 @@ for _name, _op in (("LessOrEqual", "le"), ("GreaterOrEqual", "ge")):
     binary(_name, _op, since=12)
 for _name, _op in (("BitwiseAnd", "bitwise_and"), ("BitwiseOr", "bitwise_or"), ("BitwiseXor", "bitwise_xor")):
     binary(_name, _op, since=18)
-for _name, _op in (
-    ("Sqrt", "sqrt"),
-    ("Neg", "neg"),
-    ("Exp", "exp"),
-    ("Log", "log"),
-    ("Abs", "abs"),
-    ("Floor", "floor"),
-    ("Ceil", "ceil"),
-    ("Reciprocal", "reciprocal"),
-    ("Not", "logical_not"),
-    ("Sin", "sin"),
-    ("Cos", "cos"),
-    ("Tan", "tan"),
-    ("Asin", "asin"),
-    ("Acos", "acos"),
-    ("Atan", "atan"),
-    ("Sinh", "sinh"),
-    ("Cosh", "cosh"),
-    ("Asinh", "asinh"),
-    ("Acosh", "acosh"),
-    ("Atanh", "atanh"),
-    ("Erf", "erf"),
-    ("Sign", "sign"),
-    ("IsNaN", "isnan"),
-    ("Round", "round"),
-    ("BitwiseNot", "bitwise_not"),
+for _name, _op, _since in (
+    ("Sqrt", "sqrt", 1),
+    ("Neg", "neg", 1),
+    ("Exp", "exp", 1),
+    ("Log", "log", 1),
+    ("Abs", "abs", 1),
+    ("Floor", "floor", 1),
+    ("Ceil", "ceil", 1),
+    ("Reciprocal", "reciprocal", 1),
+    ("Not", "logical_not", 1),
+    ("Sin", "sin", 7),
+    ("Cos", "cos", 7),
+    ("Tan", "tan", 7),
+    ("Asin", "asin", 7),
+    ("Acos", "acos", 7),
+    ("Atan", "atan", 7),
+    ("Sinh", "sinh", 9),
+    ("Cosh", "cosh", 9),
+    ("Asinh", "asinh", 9),
+    ("Acosh", "acosh", 9),
+    ("Atanh", "atanh", 9),
+    ("Erf", "erf", 9),
+    ("Sign", "sign", 9),
+    ("IsNaN", "isnan", 9),
+    ("Round", "round", 11),
+    ("BitwiseNot", "bitwise_not", 18),
 ):
-    unary(_name, _op)
+    unary(_name, _op, _since)
 
 
 @onnx_op("Div", since=7)

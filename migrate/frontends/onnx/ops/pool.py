@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from migrate.frontends.onnx.importer import OnnxBuilder
-from migrate.frontends.onnx.ops.conv import is_symmetric, resolve_pads, torch_pads
+from migrate.frontends.onnx.ops.conv import is_symmetric, live, resolve_pads, torch_pads
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import Size, Value
-from migrate.graph.sizes import Dim, apply
 
 SMALLEST = {"int8": -128, "uint8": 0}
-
-
-def smaller(left: Any, right: Any) -> Any:
-    """The smaller of two sizes."""
-    return apply("min", left, right) if isinstance(left, Dim) or isinstance(right, Dim) else min(left, right)
 
 
 def reach_beyond(x: Value, pads: list[Size], kernel: Any, strides: Any, dilations: Any) -> list[Size]:
@@ -30,8 +24,8 @@ def reach_beyond(x: Value, pads: list[Size], kernel: Any, strides: Any, dilation
         reach = (kernel[i] - 1) * dilations[i] + 1
         total: Any = size + pads[i] + pads[rank + i]
         out = (total - reach + strides[i] - 1) // strides[i] + 1
-        out = smaller(out, (size + pads[i] - 1) // strides[i] + 1)
-        more.append((out - 1) * strides[i] + reach - total)
+        out = live("min", out, (size + pads[i] - 1) // strides[i] + 1)
+        more.append(live("-", (out - 1) * strides[i] + reach, total))
     return [*[0] * rank, *more]
 
 
@@ -66,7 +60,7 @@ def onnx_max_pool(
         extra |= {"ceil_mode": True} if ceil_mode else {}
         return pool(X, kernel_shape, stride=strides, padding=tuple(around[:rank]), **extra)
     beyond = reach_beyond(X, around, kernel_shape, strides, dilations) if ceil_mode else [0] * 2 * rank
-    whole = [p + q for p, q in zip(around, beyond, strict=True)]
+    whole = [live("+", p, q) for p, q in zip(around, beyond, strict=True)]
     return _exact_max_pool(b, X, kernel_shape, strides, dilations, whole)
 
 
@@ -130,7 +124,7 @@ def onnx_lp_pool(
     around: list[Any] = resolve_pads(X, rank, auto_pad, pads, kernel_shape, strides, dilations)
     if ceil_mode:
         beyond = reach_beyond(X, around, kernel_shape, strides, dilations)
-        around = [s + t for s, t in zip(around, beyond, strict=True)]
+        around = [live("+", s, t) for s, t in zip(around, beyond, strict=True)]
     return b.lp_pool(X, p, kernel_shape, strides, torch_pads(around), dilations)
 
 

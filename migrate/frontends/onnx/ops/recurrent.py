@@ -48,7 +48,7 @@ def flat_weights(b: OnnxBuilder, W: Value, R: Value, B: Value | None, order: Any
     return listed
 
 
-def state(b: OnnxBuilder, given: Value | None, like: Value, directions: int, hidden: int) -> Value:
+def state(b: OnnxBuilder, given: Value | None, like: Value, directions: int, hidden: Any) -> Value:
     """The initial state, zero where none is given, for every sample of the batch."""
     size = like.shape[1]
     if given is None:
@@ -117,3 +117,65 @@ def onnx_lstm(
     hidden: Any = R.shape[2]
     states = tuple(state(b, given, X, directions, hidden) for given in (initial_h, initial_c))
     return run(b, "lstm", X, states, flat_weights(b, W, R, B, LSTM_GATES), direction)
+
+
+@onnx_op("GRU", since=3)
+def onnx_gru(
+    b: OnnxBuilder,
+    X: Value,
+    W: Value,
+    R: Value,
+    B: Value | None = None,
+    sequence_lens: Value | None = None,
+    initial_h: Value | None = None,
+    *,
+    activation_alpha: Any = None,
+    activation_beta: Any = None,
+    activations: Any = None,
+    clip: float | None = None,
+    direction: str = "forward",
+    hidden_size: int | None = None,
+    layout: int = 0,
+    linear_before_reset: int = 0,
+    output_sequence: int = 0,
+) -> Any:
+    """Torch's is the one with `linear_before_reset`."""
+    del hidden_size, output_sequence, activation_alpha, activation_beta
+    directions = len(DIRECTIONS[direction])
+    if not activations_are(activations, ("sigmoid", "tanh"), directions):
+        raise Unsupported("a GRU with other activations")
+    check(b, X, sequence_lens, clip, layout)
+    hx = state(b, initial_h, X, directions, R.shape[2])
+    op = "gru" if linear_before_reset else "gru_reset_first"
+    return run(b, op, X, (hx,), flat_weights(b, W, R, B, GRU_GATES), direction)
+
+
+@onnx_op("RNN")
+def onnx_rnn(
+    b: OnnxBuilder,
+    X: Value,
+    W: Value,
+    R: Value,
+    B: Value | None = None,
+    sequence_lens: Value | None = None,
+    initial_h: Value | None = None,
+    *,
+    activation_alpha: Any = None,
+    activation_beta: Any = None,
+    activations: Any = None,
+    clip: float | None = None,
+    direction: str = "forward",
+    hidden_size: int | None = None,
+    layout: int = 0,
+    output_sequence: int = 0,
+) -> Any:
+    """With tanh or relu."""
+    del hidden_size, output_sequence, activation_alpha, activation_beta
+    directions = len(DIRECTIONS[direction])
+    ops = {"rnn_tanh": ("tanh",), "rnn_relu": ("relu",)}
+    op = next((op for op, names in ops.items() if activations_are(activations, names, directions)), None)
+    if op is None:
+        raise Unsupported("an RNN with other activations")
+    check(b, X, sequence_lens, clip, layout)
+    hx = state(b, initial_h, X, directions, R.shape[2])
+    return run(b, op, X, (hx,), flat_weights(b, W, R, B, (0,)), direction)

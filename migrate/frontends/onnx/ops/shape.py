@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from migrate.frontends.onnx.importer import OnnxBuilder
+from migrate.frontends.onnx.ops.conv import live
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import InferenceError, Value, batch
 from migrate.graph.sizes import Dim, at, equal
@@ -43,7 +44,7 @@ def onnx_reshape(b: OnnxBuilder, data: Value, shape: Value, *, allowzero: int = 
 
 
 @onnx_op("Reshape", since=1)
-def onnx_reshape_1(b: OnnxBuilder, data: Value, *, shape: Any, consumed_inputs: Any = None) -> Value:
+def onnx_reshape_1(b: OnnxBuilder, data: Value, *, shape: Any = (), consumed_inputs: Any = None) -> Value:
     """The target was an attribute."""
     del consumed_inputs
     target = [data.shape[i] if size == 0 else size for i, size in enumerate(shape)]
@@ -154,7 +155,7 @@ def _reversed(size: Any, start: Any, stop: Any, step: int) -> slice:
     if isinstance(size, Dim):
         if (start != -1 and start < END) or stop > -END:
             raise Unsupported("a slice with a negative step over part of an axis of free size")
-        return slice(None if step == -1 else (size - 1) % -step, None, -step if step != -1 else None)
+        return slice(None if step == -1 else live("%", size - 1, -step), None, -step if step != -1 else None)
     places = range(*slice(start, stop, step).indices(size))
     return slice(places[-1], places[0] + 1, -step if step != -1 else None) if places else slice(0, 0)
 
@@ -205,7 +206,7 @@ def broadcast(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
     """The shape of both together; a size of 1 gives way, at every assignment of the free sizes."""
     rank = max(len(left), len(right))
     pairs = zip([1] * (rank - len(left)) + [*left], [1] * (rank - len(right)) + [*right], strict=True)
-    return [b if isinstance(a, int) and a == 1 else a for a, b in pairs]
+    return [b if equal(a, 1) else a for a, b in pairs]
 
 
 @onnx_op("Expand", since=8)

@@ -1,0 +1,138 @@
+"""ONNX's own node cases through the frontend: each passes, or is refused with a diagnostic; none may give other numbers.
+
+Run it as a program for the counts and the list: `python -m tests.migrate.frontends.onnx.node_suite [NAME ...]`.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import onnx
+import onnx.numpy_helper
+import torch
+
+from migrate.errors import MigrateError
+from migrate.frontends.onnx import load_onnx
+from migrate.graph import interpret
+
+Status = Literal["passed", "refused", "wrong", "crashed"]
+# Their expected outputs were drawn at random.
+RANDOM = ("test_bernoulli", "test_training_dropout")
+NOT_TORCH = {
+    number
+    for name, number in onnx.TensorProto.DataType.items()
+    if name.startswith(("FLOAT8", "FLOAT4", "INT4", "INT2", "UINT4", "UINT2", "STRING"))
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a case, and why."""
+
+    name: str
+    status: Status
+    why: str = ""
+
+
+def cases() -> Iterator[Any]:
+    """The node cases; making them warns about overflow in numpy."""
+    from onnx.backend.test.case.node import collect_testcases
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield from collect_testcases(None)
+
+
+def array(data: Any) -> Any:
+    """A tensor of the case as numpy; 16-bit floats as the float32 in which the graph computes."""
+    found = onnx.numpy_helper.to_array(data) if isinstance(data, onnx.TensorProto) else data
+    return found.astype("float32") if getattr(found, "dtype", None) in ("float16", "bfloat16") else found
+
+
+def run(case: Any) -> Result:
+    """As it is; and where an input would have to be a constant, with the integer inputs written into the model."""
+    if any(v.type.tensor_type.elem_type in NOT_TORCH for v in (*case.model.graph.input, *case.model.graph.output)):
+        return Result(case.name, "refused", "an element type that torch has not")
+    first = attempt(case, case.model, [array(v) for v in case.data_sets[0][0]])
+    if case.name.startswith(RANDOM):
+        return Result(case.name, "refused", "the expected outputs are random")
+    if first.status == "refused" and "must be a constant" in first.why:
+        return attempt(case, *with_constants(case))
+    return first
+
+
+def with_constants(case: Any) -> tuple[onnx.ModelProto, list[Any]]:
+    """The model with its inputs as initializers, all but the first that holds floats and matrices of floats."""
+    model = onnx.ModelProto()
+    model.CopyFrom(case.model)
+    kept, feeds = [], []
+    for value, data in zip(case.model.graph.input, case.data_sets[0][0], strict=True):
+        found = array(data)
+        if (not kept and found.dtype.kind == "f") or (found.dtype.kind == "f" and found.ndim > 1):
+            kept.append(value)
+            feeds.append(found)
+        else:
+            model.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(data), value.name))
+    del model.graph.input[:]
+    model.graph.input.extend(kept)
+    return model, feeds
+
+
+def attempt(case: Any, model: onnx.ModelProto, feeds: list[Any]) -> Result:
+    """Import, run, compare."""
+    outputs = [array(v) for v in case.data_sets[0][1]]
+    if not all(isinstance(v, np.ndarray | np.generic) for v in (*feeds, *outputs)):
+        return Result(case.name, "refused", "sequences and optionals have no tensors to compare")
+    names = [value.name for value in model.graph.input]
+    shapes = {name: tuple(np.shape(data)) for name, data in zip(names, feeds, strict=True)}
+    try:
+        graph = load_onnx(model, input_shapes=shapes)
+        got = interpret(graph, *(torch.from_numpy(np.asarray(v).copy()) for v in feeds))
+    except MigrateError as fault:
+        return Result(case.name, "refused", str(fault.diagnostics[0]))
+    except Exception as fault:
+        return Result(case.name, "crashed", f"{type(fault).__name__}: {fault}".split("\n")[0])
+    for value, want in zip(got, outputs, strict=True):
+        if fault := difference(value.detach(), np.asarray(want), case, half(case)):
+            return Result(case.name, "wrong", fault)
+    return Result(case.name, "passed")
+
+
+def half(case: Any) -> bool:
+    """Whether the case computes in 16-bit floats, whose rounding the expected outputs have and ours do not."""
+    types = (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
+    return any(v.type.tensor_type.elem_type in types for v in (*case.model.graph.input, *case.model.graph.output))
+
+
+def difference(got: torch.Tensor, want: np.ndarray, case: Any, half: bool) -> str:
+    """How the two differ, empty where they agree."""
+    array = got.numpy()
+    if array.shape != want.shape:
+        return f"shape {array.shape} instead of {want.shape}"
+    if array.dtype != want.dtype:
+        return f"dtype {array.dtype} instead of {want.dtype}"
+    rtol, atol = (1e-2, 1e-3) if half else (case.rtol, case.atol)
+    if want.dtype.kind in "fc":
+        close = np.allclose(array, want, rtol=rtol, atol=atol, equal_nan=True)
+    else:
+        close = np.array_equal(array, want)
+    return "" if close else f"numbers: {array.reshape(-1)[:4]} instead of {want.reshape(-1)[:4]}"
+
+
+def main(names: list[str]) -> None:
+    """Print the counts, and every case that did not pass."""
+    results = [run(case) for case in cases() if not names or any(name in case.name for name in names)]
+    for result in sorted(results, key=lambda r: (r.status, r.why)):
+        if result.status != "passed":
+            print(result.status, result.name, result.why[:200])
+    print(dict(Counter(result.status for result in results)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

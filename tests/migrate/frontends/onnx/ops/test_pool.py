@@ -1,0 +1,54 @@
+"""Pooling: every padding and rounding."""
+
+import numpy as np
+import pytest
+
+from tests.migrate.frontends.onnx.ops.cases import Case, check, x
+
+X = x(2, 3, 9, 10)
+FORMS = [
+    {"kernel_shape": [3, 3]},
+    {"kernel_shape": [3, 2], "strides": [2, 2]},
+    {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]},
+    {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [0, 0, 1, 1]},
+    {"kernel_shape": [2, 3], "strides": [2, 2], "pads": [1, 2, 0, 1]},
+    {"kernel_shape": [3, 3], "strides": [2, 3], "ceil_mode": 1},
+    {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "ceil_mode": 1},
+    {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [0, 0, 1, 1], "ceil_mode": 1},
+    {"kernel_shape": [3, 4], "strides": [2, 3], "auto_pad": "SAME_UPPER"},
+    {"kernel_shape": [3, 4], "strides": [2, 3], "auto_pad": "SAME_LOWER"},
+    {"kernel_shape": [3, 4], "strides": [2, 3], "auto_pad": "VALID"},
+    {"kernel_shape": [2, 2], "dilations": [2, 3]},
+    {"kernel_shape": [2, 2], "dilations": [2, 3], "pads": [1, 0, 0, 1]},
+]
+GLOBAL = ("GlobalAveragePool", "GlobalMaxPool")
+CASES = [
+    *(Case(op="MaxPool", inputs=(X,), attributes=form) for form in FORMS),
+    *(Case(op="AveragePool", inputs=(X,), opset=19, attributes=form) for form in FORMS),
+    *(Case(op="AveragePool", inputs=(X,), opset=19, attributes={**form, "count_include_pad": 1}) for form in FORMS),
+    *(Case(op=op, inputs=(X,), opset=19, attributes=FORMS[3], free=(0, 2, 3)) for op in ("MaxPool", "AveragePool")),
+    *(Case(op=op, inputs=(X,), opset=19, attributes=FORMS[8], free=(0, 2, 3)) for op in ("MaxPool", "AveragePool")),
+    *(Case(op=op, inputs=(X,), opset=19, attributes=FORMS[7], free=(0, 2, 3)) for op in ("MaxPool", "AveragePool")),
+    *(Case(op="LpPool", inputs=(X,), opset=18, attributes={**form, "p": p}) for form in FORMS[:5] for p in (1, 2, 3)),
+    *(
+        Case(op=op, inputs=(x(2, 3, *([7] * n)),), attributes={"kernel_shape": [3] * n, "strides": [2] * n})
+        for op in ("MaxPool", "AveragePool")
+        for n in (1, 3)
+    ),
+    Case(
+        op="MaxPool",
+        inputs=(np.arange(60, dtype=np.int8).reshape(1, 3, 4, 5) - 30,),
+        attributes={"kernel_shape": [2, 2], "pads": [1, 0, 0, 1]},
+    ),
+    *(
+        Case(op=op, inputs=(x(2, 3, *([5] * n)),), note=f"{n}d")
+        for op in ("GlobalAveragePool", "GlobalMaxPool")
+        for n in (1, 2, 3)
+    ),
+    Case(op="GlobalLpPool", inputs=(X,), attributes={"p": 3}),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
+def test_numbers_and_gradients(case: Case) -> None:
+    check(case)
