@@ -135,3 +135,13 @@ def test_a_failure_leaves_nothing(net: Any, tmp_path: Path, monkeypatch: pytest.
             write_package(plan, out, target=TARGET, overwrite=True)
     assert tree(folder) == before
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.slow
+def test_the_package_passes_pyright_basic(net: Any, tmp_path: Path) -> None:
+    folder = write_package(plan_of(net), tmp_path / "a", target=TARGET)
+    config = {"typeCheckingMode": "basic", "include": ["net"], "exclude": ["net/runtime"]}
+    (folder / "pyrightconfig.json").write_text(json.dumps(config))
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "-p", "."]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
