@@ -15,7 +15,8 @@ import os
 import re
 import shutil
 import warnings
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,6 +45,14 @@ def _replace_text(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
+@contextmanager
+def _alone_is_fine() -> Generator[None]:
+    """Silence the remark that one process alone saves or loads."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="torch.distributed is disabled")
+        yield
+
+
 def _checkpoints(root: Path) -> list[Path]:
     """The complete checkpoints of `root`, oldest first."""
     return sorted((p for p in root.glob("step-*") if _STEP.fullmatch(p.name)), key=lambda p: int(p.name[5:]))
@@ -66,14 +75,16 @@ def save(root: Path, step: int, tensors: dict[str, Tensor], state: Mapping[str, 
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
     world.barrier()
-    with warnings.catch_warnings():
-        # that it works in one process alone is what is wanted
-        warnings.filterwarnings("ignore", message="torch.distributed is disabled")
-        dcp.save(
-            cast("dict[str, Any]", tensors),
-            storage_writer=dcp.FileSystemWriter(temporary),
-            no_dist=not world.is_distributed,
-        )
+    try:
+        with _alone_is_fine():
+            dcp.save(
+                cast("dict[str, Any]", tensors),
+                storage_writer=dcp.FileSystemWriter(temporary),
+                no_dist=not world.is_distributed,
+            )
+    # CheckpointException is a BaseException
+    except (OSError, RuntimeError, dcp.api.CheckpointException) as error:
+        raise PackageError(f"checkpoint {final} cannot be written: {error}", status=1) from error
     world.barrier()
     if world.is_main:
         _replace_text(temporary / STATE, json.dumps({"schema": SCHEMA, "step": step, **state}, indent=1))
@@ -124,8 +135,7 @@ def load(checkpoint: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             for name, facts in stored.items()
             if isinstance(facts, TensorStorageMetadata)
         }
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="torch.distributed is disabled")
+        with _alone_is_fine():
             dcp.load(cast("dict[str, Any]", tensors), storage_reader=dcp.FileSystemReader(checkpoint), no_dist=True)
     # CheckpointException is a BaseException
     except (OSError, ValueError, EOFError, dcp.api.CheckpointException) as error:

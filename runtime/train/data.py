@@ -93,9 +93,14 @@ class CheckedSamples:
             return [named[spec.name] for spec in specs]
         if not isinstance(item, tuple | list):
             return [item]
+        # ((x, y), (label,)) and (x, y, label) mean the same; a list of numbers is one tensor
         parts = cast("Sequence[Any]", item)
-        # ((x, y), (label,)) and (x, y, label) mean the same
-        return [leaf for part in parts for leaf in (cast("Any", part) if isinstance(part, tuple | list) else (part,))]
+        return [leaf for part in parts for leaf in (part if _holds_tensors(part) else (part,))]
+
+
+def _holds_tensors(part: Any) -> bool:
+    several = cast("Sequence[Any]", part) if isinstance(part, tuple | list) else ()
+    return any(isinstance(leaf, Tensor | np.ndarray) for leaf in several)
 
 
 def _checked(value: Any, spec: TensorSpec, index: int) -> Tensor:

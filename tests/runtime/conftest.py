@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import nn
+
+from runtime.package import Package, TensorSpec
 
 RUNTIME = Path(__file__).parents[2] / "runtime"
 
@@ -248,3 +252,23 @@ def tiny(prepared: Tiny, tmp_path: Path) -> Tiny:
     (copied.directory / "weights.safetensors").write_bytes((prepared.directory / "weights.safetensors").read_bytes())
     (copied.root / "checks").symlink_to(prepared.root / "checks")
     return copied
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Package:
+    """A linear regression in this process, without anything on disk."""
+    (tmp_path / "linear").mkdir()
+
+    def load_model(pretrained: bool = True) -> nn.Module:
+        torch.manual_seed(3)
+        return nn.Linear(3, 2).eval()
+
+    return Package(
+        name="linear",
+        directory=tmp_path / "linear",
+        load_model=load_model,
+        compute_loss=lambda model, inputs, targets: (model(*inputs) - targets[0]).square().mean(),
+        inputs=(TensorSpec(name="x", shape=("batch", 3)),),
+        outputs=(TensorSpec(name="y", shape=("batch", 2)),),
+        targets=(TensorSpec(name="wanted", shape=("batch", 2)),),
+    )
