@@ -150,7 +150,7 @@ def main() -> None:
     )
     print(run("migrate", "verify", str(OUT / PACKAGE), "--device", "vendor_a"))
 
-    np.savez(OUT / "data" / "digits.npz", image=images, label=labels)
+    np.savez(OUT / "data" / "digits.npz", image=images, target=labels)
     after = {
         device: accuracy(fine_tune(OUT / PACKAGE, device), test_images, test_labels) for device in ("vendor_a", "cpu")
     }

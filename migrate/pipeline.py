@@ -167,7 +167,7 @@ def _prepare(opened: Opened, options: Options) -> Opened:
     run_passes(opened.graph)
     _choose_trainable(opened.graph, options)
     if not any(v.weight and v.weight.role == "parameter" and v.weight.trainable for v in opened.graph.weights()):
-        what = error("MIG310", "the package would have nothing to train", where=opened.name, todo="see --trainable")
+        what = error("MIG313", "the package would have nothing to train", where=opened.name, todo="see --trainable")
         raise MigrateError([what], Exit.UNSUPPORTED)
     return opened
 

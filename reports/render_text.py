@@ -18,7 +18,7 @@ from reports.facts import MappingRow, ParityRow, Report
 
 MAX_WIDTH = 100
 NAME_WIDTH = 40
-QUIET_STATES = frozenset({"native", "metadata"})  # counted, not listed, unless asked for
+QUIET_STATES = frozenset({"native", "composed", "metadata"})  # counted, not listed, unless asked for
 TONES = {"good": "green", "warn": "yellow", "bad": "bold red"}
 STATE_STYLES = {
     "missing": "bold red",
@@ -113,7 +113,7 @@ def _mapping(page: _Page, report: Report, every: bool) -> None:
         table.add_row(
             state, _name(row.operator), units.number(row.count), _text(", ".join(row.dtypes)), _where(row), seconds
         )
-    page.heading("Operators of the training step" if every else "Operators that are not plainly native")
+    page.heading("Operators of the training step" if every else "Operators that need attention or a kernel of their own")
     page.table(table)
 
 

@@ -95,6 +95,10 @@ class Builder:
         array = objects(values)
         return Value(self._unique(name), dtype, array.shape, static=array)
 
+    def rename(self, value: Value, name: str) -> None:
+        """Give a value the name that the source has for it, or one like it where that is taken."""
+        value.name = self._unique(name)
+
     # ---- calls
 
     def call(self, op: Op, args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Any:

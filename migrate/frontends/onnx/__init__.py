@@ -56,7 +56,7 @@ def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | Non
     from migrate.frontends.onnx.importer import attempt, unsupported_nodes
     from migrate.frontends.onnx.sizes import batch_symbol, candidates, input_sizes
 
-    model = source if hasattr(source, "opset_imports") else open_onnx(source)
+    model: Any = source if hasattr(source, "opset_imports") else open_onnx(source)
     missing = unsupported_nodes(model)
     if missing:
         raise MigrateError(missing, Exit.UNSUPPORTED)

@@ -67,8 +67,7 @@ def dtype_name(dtype: ir.DataType | None) -> str:
 
 
 _TORCH = {
-    "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "bool", "complex64", "complex128",
+    "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128",
 }  # fmt: skip
 
 
@@ -86,8 +85,17 @@ class Importer:
             self.env[name] = self.constant(name, value.const_value)
         for node in self.model.graph:
             self.node(node)
-        self.builder.graph.outputs = [self.builder.tensor(self.env[v.name or ""]) for v in self.model.graph.outputs]
+        for value in self.model.graph.outputs:
+            self.output(value.name or "")
         return self.builder.graph
+
+    def output(self, name: str) -> None:
+        """Make a value an output, under the source's name where the value is computed and is no output already."""
+        outputs = self.builder.graph.outputs
+        made = self.builder.tensor(self.env[name])
+        if made.node is not None and made not in outputs:
+            self.builder.rename(made, name)
+        outputs.append(made)
 
     def constant(self, name: str, tensor: Any) -> Value:
         """An initializer, or the value of a `Constant` node: the two are one thing."""
@@ -171,9 +179,9 @@ def attempt(model: ir.Model, inputs: list[InputSizes], plan: Plan, batch: str | 
     builder.declared_batch = declared
     importer = Importer(model, builder)
     baked = batch is not None and not any(batch in item.shape for item in inputs)
-    for item in inputs:
-        _add_input(importer, item, plan, batch, baked)
     try:
+        for item in inputs:
+            _add_input(importer, item, plan, batch, baked)
         return importer.run()
     except InferenceError as fault:
         raise _failed("MIG304", "the shapes do not fit", builder, str(fault)) from fault

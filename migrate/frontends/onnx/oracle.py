@@ -18,6 +18,7 @@ import onnx_ir as ir
 from migrate.errors import Diagnostic, Exit, MigrateError, error
 from migrate.frontends.onnx import open_onnx
 from migrate.frontends.onnx.engines import Engine, open_engine
+from migrate.frontends.onnx.evaluation import in_evaluation
 from migrate.frontends.onnx.lift import (
     Array,
     NoSuchWeight,
@@ -79,8 +80,9 @@ class OnnxOracle:
 
     def __init__(self, source: Path | Any, graph: Graph | None = None, *, threads: int | None = None) -> None:
         self._source = source
-        self._model: ir.Model = open_onnx(source)
-        self._as_stored = isinstance(source, Path) and not has_half(self._model)
+        stored = open_onnx(source)
+        self._model: ir.Model = in_evaluation(stored)
+        self._as_stored = isinstance(source, Path) and self._model is stored and not has_half(stored)
         if has_half(self._model):
             self._model = widened(self._model)
         self._threads = threads or int(os.environ.get("OMP_NUM_THREADS") or min(2, os.cpu_count() or 1))

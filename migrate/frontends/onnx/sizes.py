@@ -12,14 +12,21 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
+Sample = tuple[int, int, int]
+Plan = dict[str, int | Sample]
+
+
+def _multiples(*factors: Sample) -> tuple[Sample, ...]:
+    return tuple((32 * a, 32 * b, 32 * c) for a, b, c in factors)
+
+
+# No two triples, the batch among them, are multiples of one another: halving one size again and again never gives another.
 BATCH = (2, 3, 5)
-FREE = ((64, 96, 160), (96, 160, 224), (128, 224, 288), (192, 256, 352), (320, 384, 416))
-LARGE = ((224, 256, 320), (256, 320, 384), (288, 352, 416), (416, 448, 480), (512, 544, 576))
+FREE = _multiples((2, 4, 7), (3, 5, 11), (2, 5, 6), (3, 4, 10), (2, 7, 9))
+LARGE = _multiples((7, 8, 10), (8, 11, 12), (9, 11, 13), (10, 13, 15), (12, 17, 19))
 FIXED = (48, 32, 64, 224, 320, 16, 8)
 _SPATIAL = {3: ("length",), 4: ("height", "width"), 5: ("depth", "height", "width")}
 
-Sample = tuple[int, int, int]
-Plan = dict[str, int | Sample]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,8 +142,9 @@ def onnx_constant_of_shape(b: OnnxBuilder, input: Value, *, value: Any = None) -
 
 
 @onnx_op("Range", since=11)
-def onnx_range(b: OnnxBuilder, start: Value, limit: Value, delta: Value) -> Value:
+def onnx_range(b: OnnxBuilder, start: Value, limit: Value, delta: Value, *, stash_type: int = 1) -> Value:
     """Known where its bounds are numbers, made at run time where they are sizes."""
+    del stash_type  # a 16-bit range is computed in float32 in any case
     first, last, step = b.number(start), b.number(limit), b.number(delta)
     bounds = (first, last, step)
     if not start.is_float and not any(isinstance(v, Dim) for v in bounds):

@@ -9,6 +9,13 @@ from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import Value
 
 
+def batch_norm(
+    b: OnnxBuilder, X: Value, scale: Value, B: Value, mean: Value, var: Value, epsilon: float, momentum: float
+) -> Value:
+    """The graph's op; the momentum, stored as a float32, is given back its few digits."""
+    return b.batch_norm(X, mean, var, scale, B, training=False, momentum=round(1 - momentum, 6), eps=epsilon)
+
+
 @onnx_op("BatchNormalization", since=14)
 def onnx_batch_normalization(
     b: OnnxBuilder,
@@ -28,9 +35,7 @@ def onnx_batch_normalization(
     """
     if training_mode and b.num_outputs > 1:
         raise Unsupported("BatchNormalization whose running statistics are outputs")
-    return b.batch_norm(
-        X, input_mean, input_var, scale, B, training=bool(training_mode), momentum=1 - momentum, eps=epsilon
-    )
+    return batch_norm(b, X, scale, B, input_mean, input_var, epsilon, momentum)
 
 
 @onnx_op("BatchNormalization", since=9)
@@ -48,7 +53,7 @@ def onnx_batch_normalization_9(
     """Training was told by the number of outputs."""
     if b.num_outputs > 1:
         raise Unsupported("BatchNormalization whose running statistics are outputs")
-    return b.batch_norm(X, mean, var, scale, B, training=False, momentum=1 - momentum, eps=epsilon)
+    return batch_norm(b, X, scale, B, mean, var, epsilon, momentum)
 
 
 @onnx_op("BatchNormalization", since=1)

@@ -1,4 +1,4 @@
-"""Resizing images: torch's `interpolate` where it has the very rule, else our own, which has them all."""
+"""Resizing and rearranging images: torch's `interpolate` where it has the very rule, else our own, which has them all."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extent:
-    """The result's size for each axis, the scale, and whether the source gave scales."""
+    """The result's size for each axis, the scale, whether the source gave scales, and whether old size times scale is new."""
 
     sizes: tuple[Any, ...]
     scales: tuple[Any, ...]
     by_scale: bool
+    follows: bool
 
 
 def full(values: Any, axes: Any, otherwise: list[Any]) -> list[Any]:
@@ -52,16 +53,25 @@ def extent(b: OnnxBuilder, x: Value, scales: Value | None, sizes: Value | None, 
     """From scales or from sizes, of which an absent one may be an empty tensor."""
     if sizes is not None and sizes.shape != (0,):
         wanted = full(b.numbers(sizes), axes, list(x.shape))
+        if x.rank and x.shape[0] == b.graph.batch and wanted[0] == b.declared_batch:
+            wanted[0] = x.shape[0]
         factors: list[Any] = [1 if equal(n, s) else n / s for n, s in zip(wanted, x.shape, strict=True)]
         if policy == "stretch":
-            return Extent(sizes=tuple(wanted), scales=tuple(factors), by_scale=False)
+            return Extent(sizes=tuple(wanted), scales=tuple(factors), by_scale=False, follows=True)
         return _keep_aspect(x, factors, axes, policy)
     if scales is None or scales.shape == (0,):
         raise Unsupported("a Resize without scales and sizes")
     given: list[Any] = [float(s) if not isinstance(s, Dim) else s for s in b.numbers(scales)]
     factors = full(given, axes, [1.0] * x.rank)
-    return Extent(
-        sizes=tuple(_scaled(s, f) for s, f in zip(x.shape, factors, strict=True)), scales=tuple(factors), by_scale=True
+    news = [_scaled(s, f) for s, f in zip(x.shape, factors, strict=True)]
+    return Extent(sizes=tuple(news), scales=tuple(factors), by_scale=True, follows=_follow(x, news, factors))
+
+
+def _follow(x: Value, sizes: list[Any], scales: list[Any]) -> bool:
+    """Whether scale times size is whole at every size, so that all ways to compute a place agree."""
+    return all(
+        not isinstance(s, Dim) and (s == int(s) or (not isinstance(n, Dim) and n == m * s))
+        for n, s, m in zip(sizes, scales, x.shape, strict=True)
     )
 
 
@@ -79,7 +89,7 @@ def _keep_aspect(x: Value, factors: list[Any], axes: Any, policy: str) -> Extent
     factor = (min if policy == "not_larger" else max)(factors[i] for i in chosen)
     scales = [factor if i in chosen else 1 for i in range(x.rank)]
     sizes = [int(at(s, 0) * factor + 0.5) if i in chosen else s for i, s in enumerate(x.shape)]
-    return Extent(sizes=tuple(sizes), scales=tuple(scales), by_scale=False)
+    return Extent(sizes=tuple(sizes), scales=tuple(scales), by_scale=False, follows=_follow(x, sizes, scales))
 
 
 def resampled(b: OnnxBuilder, x: Value, to: Extent, rule: Rule) -> Value:
@@ -92,6 +102,8 @@ def resampled(b: OnnxBuilder, x: Value, to: Extent, rule: Rule) -> Value:
     )
     if spatial and (call := torch_call(x, to, rule)) is not None:
         return b.interpolate(x, **call)
+    if rule.coordinates in ("align_corners", "tf_crop_and_resize") and not to.follows:
+        raise Unsupported("a Resize whose scale gives a size that is not whole, with aligned corners: engines differ")
     if rule.mode != "nearest" and not x.is_float:
         raise Unsupported(f"a {rule.mode} Resize of {x.dtype}")
     fields = ("nearest", "cubic_coeff", "exclude_outside", "antialias", "roi", "outside_value")
@@ -116,7 +128,7 @@ def torch_call(x: Value, to: Extent, rule: Rule) -> dict[str, Any] | None:
         return {**target, "mode": "nearest"} if whole and same else None
     if rule.mode == "cubic" and (x.rank != 4 or rule.cubic_coeff != -0.75):
         return None
-    if not _sizes_follow(x, to):
+    if not to.follows:
         return None
     mode = "bicubic" if rule.mode == "cubic" else TORCH_LINEAR[x.rank]
     if rule.coordinates == "align_corners":
@@ -125,16 +137,6 @@ def torch_call(x: Value, to: Extent, rule: Rule) -> dict[str, Any] | None:
     if rule.coordinates == "half_pixel" or (rule.coordinates == "pytorch_half_pixel" and not one):
         return {**target, "mode": mode, "align_corners": False}
     return None
-
-
-def _sizes_follow(x: Value, to: Extent) -> bool:
-    """Whether scale times size is whole at every assignment, so that both ways to compute the scale agree."""
-    if not to.by_scale:
-        return True
-    return all(
-        not isinstance(s, Dim) and (s == int(s) or (not isinstance(n, Dim) and n == m * s))
-        for n, s, m in zip(to.sizes, to.scales, x.shape, strict=True)
-    )
 
 
 def whole_scale_is_exact(scale: int) -> bool:
@@ -197,3 +199,25 @@ def onnx_upsample(b: OnnxBuilder, X: Value, scales: Value, *, mode: str = "neare
 def onnx_upsample_7(b: OnnxBuilder, X: Value, *, scales: Any, mode: str = "nearest") -> Value:
     """Scales are an attribute."""
     return onnx_upsample(b, X, b.static(list(scales), "float32"), mode=mode)
+
+
+@onnx_op("DepthToSpace")
+def onnx_depth_to_space(b: OnnxBuilder, input: Value, *, blocksize: int, mode: str = "DCR") -> Value:
+    """CRD is torch's `pixel_shuffle`; DCR has the block outside the channels."""
+    if mode == "CRD":
+        return b.pixel_shuffle(input, blocksize)
+    n, c, h, w = input.shape
+    x = b.reshape(input, (n, blocksize, blocksize, at(c, 0) // blocksize**2, h, w))
+    x = b.permute(x, (0, 3, 4, 1, 5, 2))
+    return b.reshape(x, (n, at(c, 0) // blocksize**2, h * blocksize, w * blocksize))
+
+
+@onnx_op("SpaceToDepth")
+def onnx_space_to_depth(b: OnnxBuilder, input: Value, *, blocksize: int, mode: str = "DCR") -> Value:
+    """CRD is torch's `pixel_unshuffle`; DCR has the block outside the channels."""
+    if mode == "CRD":
+        return b.pixel_unshuffle(input, blocksize)
+    n, c, h, w = input.shape
+    x = b.reshape(input, (n, c, h // blocksize, blocksize, w // blocksize, blocksize))
+    x = b.permute(x, (0, 3, 5, 1, 2, 4))
+    return b.reshape(x, (n, c * blocksize**2, h // blocksize, w // blocksize))

@@ -9,7 +9,7 @@ from migrate.frontends.onnx.importer import OnnxBuilder
 from migrate.frontends.onnx.ops.conv import live
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import InferenceError, Value, batch
-from migrate.graph.sizes import Dim, at, equal
+from migrate.graph.sizes import Dim, equal, numel
 
 END = 2**31 - 1  # exporters write this and more for "to the end"
 
@@ -30,10 +30,7 @@ def onnx_shape(b: OnnxBuilder, data: Value, *, start: int = 0, end: int | None =
 @onnx_op("Size")
 def onnx_size(b: OnnxBuilder, data: Value) -> Value:
     """The number of elements."""
-    total: Any = 1
-    for size in data.shape:
-        total = total * size
-    return b.static(total, "int64")
+    return b.static(numel(data.shape), "int64")
 
 
 @onnx_op("Reshape", since=5)
@@ -55,9 +52,9 @@ def onnx_reshape_1(b: OnnxBuilder, data: Value, *, shape: Any = (), consumed_inp
 def onnx_flatten(b: OnnxBuilder, input: Value, *, axis: int = 1) -> Value:
     """To a matrix: the axes before `axis`, and the rest."""
     start = axis if axis >= 0 else axis + input.rank
-    left: Any = 1
-    for size in input.shape[:start]:
-        left = left * size
+    if start == 0:
+        return b.reshape(input, (1, -1))  # this 1 is no batch
+    left = numel(input.shape[:start])
     return batch.reshape(b, input, (left, -1) if start < input.rank else (left, 1))
 
 
@@ -225,26 +222,6 @@ def onnx_tile(b: OnnxBuilder, input: Value, repeats: Value) -> Value:
     """Repeats each axis."""
     times = b.numbers(repeats)
     return input if all(equal(t, 1) for t in times) else b.repeat(input, tuple(times))
-
-
-@onnx_op("DepthToSpace")
-def onnx_depth_to_space(b: OnnxBuilder, input: Value, *, blocksize: int, mode: str = "DCR") -> Value:
-    """CRD is torch's `pixel_shuffle`; DCR has the block outside the channels."""
-    if mode == "CRD":
-        return b.pixel_shuffle(input, blocksize)
-    n, c, h, w = input.shape
-    x = b.reshape(input, (n, blocksize, blocksize, at(c, 0) // blocksize**2, h, w))
-    x = b.permute(x, (0, 3, 4, 1, 5, 2))
-    return b.reshape(x, (n, at(c, 0) // blocksize**2, h * blocksize, w * blocksize))
-
-
-@onnx_op("SpaceToDepth")
-def onnx_space_to_depth(b: OnnxBuilder, input: Value, *, blocksize: int) -> Value:
-    """Blocks go outside the channels."""
-    n, c, h, w = input.shape
-    x = b.reshape(input, (n, c, h // blocksize, blocksize, w // blocksize, blocksize))
-    x = b.permute(x, (0, 3, 5, 1, 2, 4))
-    return b.reshape(x, (n, c * blocksize**2, h // blocksize, w // blocksize))
 
 
 PAD_MODES = {"reflect": "reflect", "edge": "replicate", "wrap": "circular"}
