@@ -14,8 +14,8 @@ from torch import Tensor
 from ..registry import REFERENCE
 from ..wiring import op_name
 
-CHUNK_ELEMENTS = 1 << 22  # logits of a chunk (16 MiB in float32): more leaves the cache, less starves the products
-MIN_ROWS, MAX_ROWS = 64, 512
+CHUNK_ELEMENTS = 1 << 22  # logits of a chunk, 16 MiB in float32; larger ones leave the cache
+MIN_ROWS, MAX_ROWS = 128, 512  # fewer rows starve the matrix products, whose cost is then the same again
 HALF = (torch.float16, torch.bfloat16)
 
 
@@ -24,15 +24,16 @@ def chunk_rows(classes: int) -> int:
     return min(max(CHUNK_ELEMENTS // max(classes, 1), MIN_ROWS), MAX_ROWS)
 
 
-def _softmax_minus_target(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Overwrite (n, V) logits by the gradient of the summed loss, `softmax - one_hot(target)`; returns it and the loss."""
+def _unscaled_gradient(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Overwrite (n, V) logits by `total * (softmax - one_hot(target))`; returns it, total (n, 1) and the summed loss.
+
+    `softmax - one_hot` is the loss's gradient; dividing by `total` is left to the narrow factors of the products.
+    """
     at = target.unsqueeze(1)
     logits.sub_(logits.amax(1, keepdim=True))
     shifted = logits.gather(1, at)
     total = logits.exp_().sum(1, keepdim=True)
-    loss = (total.log() - shifted).sum()
-    logits.div_(total).scatter_add_(1, at, torch.full_like(shifted, -1.0))
-    return logits, loss
+    return logits.scatter_add_(1, at, -total), total, (total.log() - shifted).sum()
 
 
 @torch.library.custom_op(op_name("linear_cross_entropy"), mutates_args=())
@@ -50,6 +51,7 @@ def chunked(
     kept = (target != ignore_index).nonzero().squeeze(1)
     whole = kept.numel() == target.numel()
     rows, classes = (x, target) if whole else (x[kept], target[kept])
+    count = rows.shape[0] if reduction == "mean" else 1
     grad_rows = torch.empty_like(rows) if wanted[0] else rows.new_empty(0)
     grad_weight = torch.zeros_like(weight, dtype=exact) if wanted[1] else weight.new_empty(0)
     grad_bias = weight.new_zeros(weight.shape[:1], dtype=exact) if wanted[2] else weight.new_empty(0)
@@ -58,20 +60,16 @@ def chunked(
     for at in range(0, rows.shape[0], size):
         part = rows[at : at + size]
         logits = part @ by_row if bias is None else torch.addmm(bias, part, by_row)
-        grad, part_loss = _softmax_minus_target(logits.to(exact), classes[at : at + size])
+        grad, total, part_loss = _unscaled_gradient(logits.to(exact), classes[at : at + size])
         loss += part_loss
-        narrow = grad.to(x.dtype)
+        narrow, scale = grad.to(x.dtype), 1 / (total * count)
         if wanted[0]:
-            torch.mm(narrow, weight, out=grad_rows[at : at + size])
+            grad_rows[at : at + size] = (narrow @ weight) * scale
         if wanted[1]:
-            _add_product(grad_weight, narrow, part)
+            _add_product(grad_weight, narrow, (part * scale).to(x.dtype))
         if wanted[2]:
-            grad_bias += grad.sum(0)
-    if reduction == "mean":
-        count = max(rows.shape[0], 1)
-        loss /= rows.shape[0]
-        for grad in (grad_rows, grad_weight, grad_bias):
-            grad /= count
+            grad_bias.addmv_(grad.t(), scale.squeeze(1))
+    loss /= count
     grad_x = grad_rows if whole or not wanted[0] else torch.zeros_like(x).index_copy_(0, kept, grad_rows)
     return loss, grad_x, grad_weight.to(weight.dtype), grad_bias.to(weight.dtype)
 

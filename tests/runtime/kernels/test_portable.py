@@ -130,7 +130,7 @@ def test_opcheck(wanted):
 
 def test_chunks_fill_the_cache_and_no_more(monkeypatch):
     monkeypatch.undo()
-    assert [portable.chunk_rows(classes) for classes in (1, 1000, 32000, 1 << 20)] == [512, 512, 131, 64]
+    assert [portable.chunk_rows(classes) for classes in (1, 1000, 32000, 1 << 20)] == [512, 512, 131, 128]
 
 
 def adamw_state(dtype=torch.float32, spread=False):
