@@ -33,54 +33,53 @@ def resize(
         sizes: new size of each axis.
         scales: new size over old, for each axis; may differ from the quotient of the whole sizes.
         mode: `nearest`, `linear` or `cubic`.
-        coordinates: how a place in the result maps to one in `x`: `half_pixel`, `half_pixel_symmetric`, `pytorch_half_pixel`,
-            `align_corners`, `asymmetric`, `tf_half_pixel_for_nn`, or `tf_crop_and_resize` (a region of `x`).
+        coordinates: how a place in the result maps to one in `x`, see `source_places`.
         nearest: `round_prefer_floor`, `round_prefer_ceil`, `floor` or `ceil`.
         cubic_coeff: the constant of the cubic kernel.
         exclude_outside: weights outside of `x` are left out, and the others scaled up.
         antialias: the kernel widens when the result is smaller.
         roi: for a region, its starts and then its ends, one for each axis, between 0 and 1.
         outside_value: what a place outside of `x` gives, for a region.
-
-    Source: the specification of ONNX's Resize, opset 19.
     """
     rank = x.dim()
     for axis in range(rank):
+        size, scale = x.shape[axis], scales[axis]
         region = (roi[axis], roi[rank + axis]) if roi else (0.0, 1.0)
-        if sizes[axis] == x.shape[axis] and scales[axis] == 1 and region == (0.0, 1.0):
+        if sizes[axis] == size and scale == 1 and region == (0.0, 1.0):
             continue
-        place = source_places(x.shape[axis], sizes[axis], scales[axis], coordinates, region).to(x.device)
+        place = source_places(size, sizes[axis], scale, coordinates, region).to(x.device)
         if mode == "nearest":
-            resized = x.index_select(axis, nearest_places(place, x.shape[axis], nearest))
+            x = x.index_select(axis, nearest_places(place, size, nearest))
         else:
-            first, weights = kernel(place, scales[axis] if antialias else 1.0, mode, cubic_coeff)
-            resized = weighted(x, axis, first, weights, exclude_outside)
+            first, weights = kernel(place, scale if antialias else 1.0, mode, cubic_coeff)
+            x = weighted(x, axis, first, weights, exclude_outside)
         if coordinates == "tf_crop_and_resize":
-            shape = [-1 if i == axis else 1 for i in range(rank)]
-            outside = ((place < 0) | (place > x.shape[axis] - 1)).reshape(shape)
-            resized = resized.masked_fill(outside, outside_value)
-        x = resized
+            outside = (place < 0) | (place > size - 1)
+            x = x.masked_fill(outside.reshape([-1 if i == axis else 1 for i in range(rank)]), outside_value)
     return x
 
 
 def source_places(size: int, new_size: int, scale: float, coordinates: str, region: tuple[float, float]) -> Tensor:
-    """For each place of the resized axis its place in the source, in float64."""
-    place = torch.arange(new_size, dtype=torch.float64)
-    length = scale * size
+    """For each place of the resized axis its place in the source, in float32 as engines compute it: ties depend on it.
+
+    The rules are those of ONNX's Resize, opset 19: `half_pixel`, `half_pixel_symmetric`, `pytorch_half_pixel`, `align_corners`,
+    `asymmetric`, `tf_half_pixel_for_nn`, and `tf_crop_and_resize`, which reads a region of the source.
+    """
+    place = torch.arange(new_size, dtype=torch.float32)
     if coordinates == "align_corners":
-        return place * ((size - 1) / (length - 1)) if length != 1 else torch.zeros_like(place)
+        return place * (size - 1) / (new_size - 1) if new_size > 1 else torch.zeros_like(place)
     if coordinates == "asymmetric":
         return place / scale
     if coordinates == "tf_half_pixel_for_nn":
         return (place + 0.5) / scale
     if coordinates == "tf_crop_and_resize":
         start, stop = region
-        if length == 1:
+        if new_size == 1:
             return torch.full_like(place, 0.5 * (start + stop) * (size - 1))
-        return start * (size - 1) + place * ((stop - start) * (size - 1) / (length - 1))
-    if coordinates == "pytorch_half_pixel" and length == 1:
+        return start * (size - 1) + place * (stop - start) * (size - 1) / (new_size - 1)
+    if coordinates == "pytorch_half_pixel" and new_size == 1:
         return torch.zeros_like(place)
-    shift = size / 2 * (1 - new_size / length) if coordinates == "half_pixel_symmetric" else 0.0
+    shift = size / 2 * (1 - new_size / (scale * size)) if coordinates == "half_pixel_symmetric" else 0.0
     return shift + (place + 0.5) / scale - 0.5
 
 
