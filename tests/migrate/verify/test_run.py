@@ -58,6 +58,7 @@ def test_a_right_package_passes_and_keeps_golden_tensors(converted, tmp_path):
     assert all(case["logits"] for case in golden["cases"])
 
 
+@pytest.mark.slow
 def test_golden_files_are_equal_bytes_each_time(converted, tmp_path):
     packages = [converted("two_inputs").verify(tmp_path / name)[0] for name in ("a", "b")]
     for name in ("golden.json", "golden.safetensors"):
