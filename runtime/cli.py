@@ -30,8 +30,8 @@ FAULT = 1
 
 def default_device(package: Package) -> str:
     """The target's device where it is a product and can be used here, else the one that torch itself uses."""
-    profile = package.directory / "target.json"
-    if profile.is_file():
+    profile = package.profile
+    if profile is not None:
         facts = json.loads(profile.read_text(encoding="utf-8"))
         kind = facts["device"]["type"]
         if facts["kind"] != "reference" and kind in device_types() and device_class(kind).available():

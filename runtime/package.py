@@ -63,3 +63,9 @@ class Package:
     def root(self) -> Path:
         """The folder that holds `checks/`, `local/` and `report/`."""
         return self.directory.parent
+
+    @property
+    def profile(self) -> Path | None:
+        """The resolved target profile, where the package has one."""
+        path = self.directory / "target.json"
+        return path if path.is_file() else None

@@ -126,7 +126,7 @@ def train(package: Package, settings: Settings, request: Request) -> None:
     Raises:
         PackageError, DeviceError: what the user can put right.
     """
-    device = open_device(request.device, package.directory / "target.json")
+    device = open_device(request.device, package.profile)
     world = start(device)
     with StopRequest() as stop_request:
         run = build_run(package, settings, request, device, world)

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
 
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
 
 
-class _Widen(TorchDispatchMode):
-    """Casts to and constants in narrower floats become float64, so that none of the forward pass is rounded."""
+def _wide(tensor: Tensor) -> Tensor:
+    return tensor.double() if tensor.dtype in _NARROW else tensor
 
-    def __torch_dispatch__(
-        self, func: Callable[..., Any], types: Sequence[type], args: Sequence[Any] = (), kwargs: Any = None
-    ) -> Any:
+
+class _Widen(TorchDispatchMode):
+    """Casts to narrower floats, and constants in them, become float64, so that the pass is rounded nowhere."""
+
+    def __torch_dispatch__(self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
         if kwargs.get("dtype") in _NARROW:
             kwargs["dtype"] = torch.float64
+        if not func._schema.is_mutable:
+            args = tree_map_only(Tensor, _wide, args)
         return func(*args, **kwargs)
 
 

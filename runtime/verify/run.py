@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from torch import nn
@@ -17,18 +19,29 @@ from .outcome import Check, Outcome
 from .trace import write_trace
 
 
+def _guarded(name: str, run: Callable[[], list[Check]]) -> list[Check]:
+    """What `run` finds; an operator that a device refuses, or a module that breaks, is a failed check."""
+    try:
+        return run()
+    # whatever the module or the device raises is the finding
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        return [Check(name=name, passed=False, detail=f"{type(error).__name__}: {reason}")]
+
+
 def checks_of(module: nn.Module, golden: Golden, package: Package, device: Device) -> list[Check]:
     """All checks; `module` is on the host and in evaluation mode, and goes to `device` on the way."""
     checks = [check_inventory(module, golden.inventory)] if golden.inventory else []
     smallest = min(golden.cases, key=lambda case: sum(tensor.numel() for tensor in case.inputs))
-    checks += check_gradient(module, smallest.inputs)
+    checks += _guarded("gradient", lambda: check_gradient(module, smallest.inputs))
     module.to(device.torch_device)
     for case in golden.cases:
-        checks += check_case(module, case, device, package.outputs)
+        checks += _guarded(case.name, partial(check_case, module, case, device, package.outputs))
     checks.append(check_variation(golden.cases, package.outputs))
-    if golden.gradients is not None:
-        inputs = [tensor.to(device.torch_device) for tensor in golden.case(golden.gradients.case).inputs]
-        checks.append(check_fingerprint(module, golden.gradients, inputs))
+    gradients = golden.gradients
+    if gradients is not None:
+        inputs = [tensor.to(device.torch_device) for tensor in golden.case(gradients.case).inputs]
+        checks += _guarded("gradient: stored marks", lambda: [check_fingerprint(module, gradients, inputs)])
     return checks
 
 
@@ -45,7 +58,7 @@ def verify(package: Package, device_name: str, trace: Path | None = None, trace_
         PackageError, DeviceError: what the user can put right.
     """
     golden = read_golden(package.root / "checks")
-    device = open_device(device_name, package.directory / "target.json")
+    device = open_device(device_name, package.profile)
     device.seed(0)
     module = package.load_model().eval()
     checks = checks_of(module, golden, package, device)

@@ -26,6 +26,7 @@ def test_two_processes_give_the_losses_of_the_doubled_batch(tiny):
     assert losses(tiny, 2, 2, *settings) == pytest.approx(losses(tiny, 1, 4, *settings), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_synchronised_statistics_are_those_of_the_doubled_batch(tiny):
     one = losses(tiny, 1, 4, "train.dropout=false")
     synchronised = losses(tiny, 2, 2, "train.dropout=false", "distributed.sync_batch_norm=true")

@@ -127,6 +127,7 @@ def dataset(settings):
 """
 
 
+@pytest.mark.slow
 def test_a_users_dataset_in_workers_gives_the_same_run(tiny):
     (tiny.root / "local").mkdir()
     (tiny.root / "local" / "data.py").write_text(LOCAL)

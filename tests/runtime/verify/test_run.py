@@ -1,0 +1,61 @@
+"""`verify` as a command: passes a sound package, and fails one with a planted fault, by name."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from runtime.verify import read_trace
+
+
+def failed(ran):
+    document = json.loads(ran.out)
+    return [check["name"] for check in document["checks"] if not check["passed"]]
+
+
+def test_a_sound_package_passes(tiny):
+    ran = tiny.run("verify", "--json", "--trace", "trace.safetensors", "--case", "batch3")
+    document = json.loads(ran.out)
+    assert ran.status == 0 and failed(ran) == [] and document["passed"] and document["schema"] == 1
+    assert document["checks"][0].keys() == {"name", "passed", "error", "tolerance", "detail"}
+    trace = read_trace(tiny.root / "trace.safetensors")
+    assert next(iter(trace)) == "stem#0" and trace["block.conv#0"].shape == (3, 8, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("torch.relu(self.norm(self.conv(x)))", "torch.relu(self.norm(self.conv(x))).detach()", "gradient: present"),
+        (
+            "return x + torch.relu(self.norm(self.conv(x)))",
+            "y = torch.relu(self.norm(self.conv(x)))\n        return x + 0.9 * y + 0.1 * y.detach()",
+            "gradient: random 1",
+        ),
+    ],
+)
+def test_a_lost_gradient_fails(tiny, old, new, names):
+    tiny.edit("model.py", old, new)
+    ran = tiny.run("verify", "--json")
+    assert ran.status == 5 and names in failed(ran) and "gradient: stored marks" in failed(ran)
+    assert not [name for name in failed(ran) if "scores" in name]
+
+
+def test_a_wrong_weight_fails(tiny):
+    path = tiny.directory / "weights.safetensors"
+    weights = load_file(path)
+    weights["block.conv.weight"] = torch.flip(weights["block.conv.weight"], (-1,))
+    save_file(weights, path)
+    ran = tiny.run("verify")
+    assert ran.status == 5 and "FAIL  batch2: logits" in ran.out
+
+
+def test_a_parameter_baked_into_the_code_fails(tiny):
+    tiny.edit("model.py", "torch.relu(self.stem(image))", "torch.relu(torch.conv2d(image, STEM, None, 2, 1))")
+    weights = load_file(tiny.directory / "weights.safetensors")
+    weights["stem.bias"].zero_()
+    save_file(weights, tiny.directory / "weights.safetensors")
+    text = f"\nSTEM = torch.tensor({weights['stem.weight'].tolist()})\n"
+    tiny.edit("model.py", "from torch import nn\n", "from torch import nn\n" + text)
+    ran = tiny.run("verify", "--json")
+    assert ran.status == 5 and "gradient: present" in failed(ran) and "moved5: logits 0" in failed(ran)
