@@ -65,7 +65,7 @@ def source_differences(
         errors.append(abs(found - slope) / max(abs(slope), abs(found)))
     error = median(errors)
     return Row(
-        check="gradient along itself, differences of the source in float32",
+        check="gradient against differences of the source in float32 (supporting evidence, does not decide)",
         passed=error <= THRESHOLD,
         case=case.name,
         error=error,

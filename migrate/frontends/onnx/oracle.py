@@ -205,8 +205,9 @@ class OnnxOracle:
         if graph is None or graph.batch is None:
             return None
         for value, axis in zip(self._inputs, input_axes(graph), strict=True):
-            if axis is not None and value.shape is not None and isinstance(value.shape[axis], int):
-                return int(value.shape[axis])  # pyright: ignore[reportArgumentType]
+            declared = value.shape[axis] if axis is not None and value.shape is not None else None
+            if isinstance(declared, int) and declared > 0:  # some exporters write -1 for a free size
+                return declared
         return 1 if any(note.code == "MIG301" for note in graph.notes) else None
 
     def _run(self, inputs: Sequence[Array], overrides: Mapping[Target, Array], names: list[str]) -> list[Array]:

@@ -99,6 +99,14 @@ def test_a_fixed_batch_is_run_in_parts(batch):
     assert oracle.intermediates([X], ["h"])["h"].shape == (5, 3)
 
 
+def test_a_batch_written_as_minus_one_is_free():
+    proto = linear()
+    for value in (*proto.graph.input, *proto.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_value = -1
+    oracle = OnnxOracle(proto, load_onnx(proto))
+    np.testing.assert_allclose(oracle.run([X])[0], softmax(X @ W + B), rtol=1e-5)
+
+
 def test_a_batch_baked_into_a_reshape_is_run_sample_by_sample():
     nodes = [helper.make_node("Reshape", ["x", "shape"], ["f"]), helper.make_node("MatMul", ["f", "w"], ["y"])]
     shape = ("shape", np.array([1, 4], dtype="int64"))
