@@ -112,7 +112,6 @@ class StepMode(TorchDispatchMode):
         self.phase = "forward"
         self.nested: list[str] = []
         self.refused: dict[str, str] = {}
-        self.fault: tuple[str, str] | None = None
         # Called with what goes wrong in backward, where a raised exception would abort the process unheard.
         self.on_fault: Callable[[Exception], None] = lambda fault: None
 
@@ -120,10 +119,8 @@ class StepMode(TorchDispatchMode):
         try:
             return self.watch(func, args, kwargs or {})
         except Exception as fault:
-            if not self.nested:
-                self.fault = self.fault or (self.current_phase(), self.scopes.path())
-                if current_node() is not None:
-                    self.on_fault(fault)
+            if not self.nested and current_node() is not None:
+                self.on_fault(fault)
             raise
 
     def watch(self, func: Any, args: Args, kwargs: Kwargs) -> Any:

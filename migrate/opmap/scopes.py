@@ -6,6 +6,7 @@ a node belongs to the module that ran when its number was given. Must not know o
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from typing import Any
 
@@ -27,6 +28,9 @@ class Scopes:
         self.stack: list[str] = []
         self.numbers: list[int] = [0]
         self.paths: list[str] = [""]
+        # The last exception that ended a module, and the innermost module that it ended.
+        self.fault: BaseException | None = None
+        self.fault_path = ""
         self.owners = {id(p): name.rpartition(".")[0] for name, p in model.named_parameters()}
         for path, module in model.named_modules():
             self.attach(path, module)
@@ -44,6 +48,9 @@ class Scopes:
             self.mark()
 
         def leave(*_: Any) -> None:
+            fault = sys.exception()
+            if fault is not None and fault is not self.fault:
+                self.fault, self.fault_path = fault, path
             self.stack.pop()
             self.mark()
 

@@ -159,7 +159,9 @@ class Step:
 
 def described(step: Step | None, fault: Exception) -> dict[str, Any]:
     """The document of a step that failed: where and why."""
-    phase, where = (step.watch.fault or (step.watch.current_phase(), "")) if step else ("construction", "")
+    phase, where = (step.watch.current_phase(), step.scopes.path()) if step else ("construction", "")
+    if step and phase == "loss" and step.scopes.fault is fault:
+        phase, where = "forward", step.scopes.fault_path
     return {"error": {"phase": phase, "module": where, "what": type(fault).__name__, "why": str(fault)[:2000]}}
 
 

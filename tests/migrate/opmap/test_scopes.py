@@ -60,6 +60,7 @@ def test_a_loss_on_logits_runs_inside_the_model():
 def test_an_exception_leaves_no_module_behind():
     net = Net()
     scopes = Scopes(net)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError) as caught:
         net(torch.ones(3, 5))
     assert not scopes.running
+    assert (scopes.fault, scopes.fault_path) == (caught.value, "first.0")
