@@ -204,7 +204,7 @@ class Printer:
         by_position = 0
         for key, value in given.items():
             default = signature.get(key, MISSING)
-            value = same(value) if key in _ONE_FOR_ALL else value
+            value = same(value) if key in _ONE_FOR_ALL and node.op.target.startswith("torch") else value
             value = _equal_parts(node, value) if key == "split_size_or_sections" else value
             if default is not MISSING and type(value) is type(default) and value == default:
                 continue

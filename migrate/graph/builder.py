@@ -21,6 +21,7 @@ from migrate.graph.weights import Step, Weight
 
 MAX_STATIC = 1024  # elements; longer integer constants are tables, not sizes
 _MAKERS = {"arange", "full", "eye", "size_tensor", "randn", "rand"}
+_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_not"}
 _MANY = {"split", "chunk", "unbind"}
 _SIZES = {"reshape", "permute", "squeeze", "unsqueeze", "transpose", "getitem"}
 
@@ -154,7 +155,7 @@ class Builder:
             return None
         if isinstance(result, tuple):
             return tuple(self.static(part, tensors[0].dtype) for part in result)
-        dtype = "bool" if op.name in ("eq", "ne", "lt", "le", "gt", "ge", "logical_not") else tensors[-1].dtype
+        dtype = "bool" if op.name in _COMPARISONS else tensors[-1 if op.name == "where" else 0].dtype
         return self.static(result, dtype)
 
     def _absorb(self, op: Op, args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Value | None:
