@@ -117,7 +117,7 @@ def requested(kernel: str, args: Sequence[Any]) -> Request | None:
     return Request(
         kernel=kernel,
         device=device,
-        dtypes=tuple(dict.fromkeys(str(t.dtype).removeprefix("torch.") for t in found)),
+        dtypes=tuple(str(d).removeprefix("torch.") for d in dict.fromkeys(t.dtype for t in found)),
         shapes=tuple(shape_class(arg) for arg in args),
         grad=grad,
         autocast=cast and cast.removeprefix("torch."),

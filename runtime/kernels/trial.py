@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -161,13 +161,13 @@ def _seconds(call: Call, run: Run, args: list[Any], count: int) -> float:
     synchronize = torch.get_device_module(call.device).synchronize
     leaves = [t for t in tensors(args) if t.requires_grad]
     synchronize()
-    start = time.perf_counter()
+    start = perf_counter()
     for _ in range(count):
         roots = [t for t in _outputs(run(*args)) if t.requires_grad]
         if roots and leaves:
             torch.autograd.grad(roots, leaves, [torch.ones_like(t) for t in roots], allow_unused=True)
     synchronize()
-    return (time.perf_counter() - start) / count
+    return (perf_counter() - start) / count
 
 
 def ratios(call: Call, reference: Run, run: Run, repeats: int) -> list[float]:
