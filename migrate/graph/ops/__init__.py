@@ -24,7 +24,7 @@ class Op:
     `target` is the dotted name of the callable; `fold` computes it on object arrays of numbers and sizes; `scalars` says
     that constants of rank 0 are passed as Python numbers; `random` ops are never merged or folded. `learns` names the
     positional arguments in which a tensor of the model is a trained parameter, `statistics` those that hold running
-    statistics.
+    statistics. An op that `moves` elements and changes none passes the use of its output on to its first argument.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Op:
     random: bool = False
     learns: tuple[int, ...] = ()
     statistics: tuple[tuple[int, str], ...] = ()
+    moves: bool = False
 
     def callable(self) -> Callable[..., Any]:
         """The meaning, imported on first use."""
@@ -56,6 +57,7 @@ def declare(
     random: bool = False,
     learns: tuple[int, ...] = (),
     statistics: tuple[tuple[int, str], ...] = (),
+    moves: bool = False,
 ) -> Op:
     """Register an op; its family is the file that declares it.
 
@@ -76,6 +78,7 @@ def declare(
         random=random,
         learns=learns,
         statistics=statistics,
+        moves=moves,
     )
     _OPS[name] = (op, place)
     return op

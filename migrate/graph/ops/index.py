@@ -5,10 +5,12 @@ import numpy as np
 from migrate.graph.ops import declare
 
 declare("embedding", "torch.nn.functional:embedding", learns=(1,))
-declare("index_select", "torch:index_select", fold=lambda x, dim, i: np.take(x, i.astype(np.int64), axis=dim))
-declare("select", "torch:select", fold=lambda x, dim, i: np.take(x, i, axis=dim))
-declare("gather", "torch:gather")
-declare("take_along_dim", "torch:take_along_dim")
+declare(
+    "index_select", "torch:index_select", fold=lambda x, dim, i: np.take(x, i.astype(np.int64), axis=dim), moves=True
+)
+declare("select", "torch:select", fold=lambda x, dim, i: np.take(x, i, axis=dim), moves=True)
+declare("gather", "torch:gather", moves=True)
+declare("take_along_dim", "torch:take_along_dim", moves=True)
 declare("scatter", "torch:scatter")
 declare("scatter_reduce", "torch:scatter_reduce")
 declare("scatter_add", "torch:scatter_add")

@@ -93,3 +93,27 @@ return %y"""
 def test_a_pass_that_requires_what_none_ensures_is_refused() -> None:
     with pytest.raises(ValueError, match="'assign_roles' requires"):
         run_passes(parse_graph(HEAD + "return %x"), [ASSIGN_ROLES])
+
+
+MOVED = [
+    ("%p = getitem($pos, slice(0, 4, None))\n%y = add(%x, %p)", "parameter"),
+    ("%p = expand($pos, (%x.shape[0], 4))\n%y = cat((%x, %p), dim=1)", "parameter"),
+    ("%a, %b = split($pos, (2, 2), dim=0)\n%p = cat((%b, %a), dim=0)\n%y = mul(%x, %p)", "parameter"),
+    ("%p = expand($pos, (%x.shape[0], 4))\n%y = maximum(%x, %p)", "buffer"),
+]
+
+
+@pytest.mark.parametrize(("body", "role"), MOVED)
+def test_a_tensor_that_is_moved_first_has_the_role_of_what_it_becomes(body: str, role: str) -> None:
+    text = after(f"weight $pos: float32[4] unknown\n{body}\nreturn %y", SEPARATE_WEIGHTS, ASSIGN_ROLES)
+    assert f"weight $pos: float32[4] {role}" in text
+
+
+@pytest.mark.parametrize(("least", "role"), [(-np.inf, "buffer"), (-10000.0, "buffer"), (-3.0, "parameter")])
+def test_a_mask_that_is_added_is_no_parameter(least: float, role: str) -> None:
+    graph = parse_graph(HEAD + "weight $mask: float32[1, 4] unknown\n%y = add(%x, $mask)\nreturn %y")
+    (mask,) = graph.weights()
+    array = np.array([[0, least, 0, 0]], dtype="float32")
+    mask.weight = replace(mask.weight, read=lambda: array)
+    run_passes(graph)
+    assert mask.weight.role == role
