@@ -203,16 +203,25 @@ def read_operators(reader: Reader, document: Table) -> OperatorTable:
     )
 
 
+def parse(path: Path, text: str) -> Table:
+    """The profile as plain values.
+
+    Raises:
+        MigrateError: MIG411 where it is not TOML.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as fault:
+        raise MigrateError([error("MIG411", "not a TOML file", where=str(path), why=str(fault))], Exit.INPUT) from fault
+
+
 def read_target(path: Path, text: str) -> Target:
     """The target that `text`, read from `path`, describes.
 
     Raises:
         MigrateError: with every fault of the profile (MIG411 to MIG416), status `Exit.INPUT`.
     """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as fault:
-        raise MigrateError([error("MIG411", "not a TOML file", where=str(path), why=str(fault))], Exit.INPUT) from fault
+    document = parse(path, text)
     reader = Reader(path)
     reader.keys(document, "", "")
     if document.get("schema") != SCHEMA:
