@@ -7,6 +7,7 @@ import pytest
 
 from migrate.graph.passes import Pass, run_passes
 from migrate.graph.passes.assign_roles import ASSIGN_ROLES
+from migrate.graph.passes.join_bias import JOIN_BIAS
 from migrate.graph.passes.remove_dead import REMOVE_DEAD
 from migrate.graph.passes.separate_weights import SEPARATE_WEIGHTS
 from migrate.graph.passes.tie_weights import TIE_WEIGHTS
@@ -117,3 +118,57 @@ def test_a_mask_that_is_added_is_no_parameter(least: float, role: str) -> None:
     mask.weight = replace(mask.weight, read=lambda: array)
     run_passes(graph)
     assert mask.weight.role == role
+
+
+PREPARED = (SEPARATE_WEIGHTS, ASSIGN_ROLES, TIE_WEIGHTS)
+JOINED = [
+    "%a = linear(%x, $w, None)\n%y = add(%a, $bias)\nreturn %y",
+    "%a = linear(%x, $w)\n%y = add($bias, %a)\nreturn %y",
+    "%a = linear(%x, $w, None)\n%b = add(%a, $bias)\n%y = reshape(%b, (%a.shape[0], 2, 2))\nreturn %y",
+]
+NOT_JOINED = [
+    "%a = linear(%x, $w, $other)\n%y = add(%a, $bias)\nreturn %y",  # it has a bias
+    "%a = linear(%x, $w, None)\n%y = add(%a, $bias)\nreturn %y, %a",  # the product is used elsewhere
+    "%a = linear(%x, $w, None)\n%y = add(%a, %x)\nreturn %y",  # no weight
+    "%a = linear(%x, $w, None)\n%y = add(%a, $table)\nreturn %y",  # not one element per channel
+    "%a = linear(%x, $w, None)\n%y = mul(%a, $bias)\nreturn %y",  # no sum
+]
+WEIGHTS = "".join(
+    f"weight ${name} unknown\n"
+    for name in ("w: float32[4, 4]", "bias: float32[4]", "other: float32[4]", "table: float32[1]")
+)
+
+
+@pytest.mark.parametrize("body", JOINED)
+def test_a_bias_is_joined_to_its_layer(body: str) -> None:
+    text = after(WEIGHTS + body, *PREPARED, JOIN_BIAS)
+    assert "linear(%x, $w, $bias)" in text
+    assert "add" not in text
+
+
+@pytest.mark.parametrize("body", NOT_JOINED)
+def test_no_bias_is_joined(body: str) -> None:
+    assert after(WEIGHTS + body, *PREPARED, JOIN_BIAS) == after(WEIGHTS + body, *PREPARED)
+
+
+@pytest.mark.parametrize(
+    ("shape", "joins"), [("8, 1, 1", True), ("1, 8, 1, 1", True), ("8", False), ("1, 8, 1, 6", False)]
+)
+def test_the_bias_of_a_convolution_lies_on_its_channels(shape: str, joins: bool) -> None:
+    graph = parse_graph(
+        f"""graph m
+input %x: float32[batch=2|3|5, 3, 8, 8]
+weight $w: float32[8, 3, 3, 1] unknown
+weight $bias: float32[{shape}] unknown
+%a = conv2d(%x, $w, None, stride=(1, 1), padding=(0, 0))
+%y = add(%a, $bias)
+return %y"""
+        if joins or shape != "8"
+        else "graph m\ninput %x: float32[batch=2|3|5, 3, 8, 10]\nweight $w: float32[8, 3, 3, 3] unknown\n"
+        "weight $bias: float32[8] unknown\n%a = conv2d(%x, $w, None, stride=(1, 1), padding=(0, 0))\n%y = add(%a, $bias)\nreturn %y"
+    )
+    before = [node.op.name for node in graph.nodes]
+    run_passes(graph)
+    assert ([node.op.name for node in graph.nodes] != before) == joins
+    if joins:
+        assert graph.nodes[0].args[2].shape == (8,)
