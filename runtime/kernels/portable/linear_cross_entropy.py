@@ -57,9 +57,13 @@ def chunked(
     grad_bias = weight.new_zeros(weight.shape[:1], dtype=exact) if wanted[2] else weight.new_empty(0)
     loss = torch.zeros((), dtype=exact, device=x.device)
     size, by_row = chunk_rows(weight.shape[0]), weight.t()
+    buffer = x.new_empty(
+        min(size, rows.shape[0]), weight.shape[0]
+    )  # one for all chunks: new ones would fragment the heap
     for at in range(0, rows.shape[0], size):
         part = rows[at : at + size]
-        logits = part @ by_row if bias is None else torch.addmm(bias, part, by_row)
+        logits = buffer[: part.shape[0]]
+        torch.mm(part, by_row, out=logits) if bias is None else torch.addmm(bias, part, by_row, out=logits)
         grad, total, part_loss = _unscaled_gradient(logits.to(exact), classes[at : at + size])
         loss += part_loss
         narrow, scale = grad.to(x.dtype), 1 / (total * count)
