@@ -40,6 +40,11 @@ def load(source: Any, options: Options = DEFAULTS) -> Graph:
     return _prepare(_open(source, options), options).graph
 
 
+def plan(source: Any, options: Options = DEFAULTS) -> PackagePlan:
+    """The plan of the package that `convert` would write; nothing is written."""
+    return _plan(_prepare(_open(source, options), options), _package_name(source, options), options)
+
+
 def to_module(source: Any, options: Options = DEFAULTS) -> nn.Module:
     """The emitted model, the same text as on disk, compiled and loaded in memory with the source's weights."""
     from migrate.codegen import to_module as load_in_memory
@@ -260,6 +265,7 @@ __all__ = [
     "convert",
     "inspect",
     "load",
+    "plan",
     "to_module",
     "verify_package",
 ]

@@ -141,8 +141,15 @@ def place(node: ir.Node) -> str:
 
 
 def attribute_value(attribute: Any) -> Any:
-    """An attribute as a plain Python value; strings decoded, tensors and graphs as onnx-ir gives them."""
+    """An attribute as a plain Python value; strings decoded, tensors and graphs as onnx-ir gives them.
+
+    A float is stored in 32 bits: it is given the fewest digits that mean the same, so that 1e-05 is not 9.99999974e-06.
+    """
     value = attribute.value
+    if attribute.type is ir.AttributeType.FLOAT:
+        return float(str(np.float32(value)))
+    if attribute.type is ir.AttributeType.FLOATS:
+        return tuple(float(str(np.float32(item))) for item in value)
     return tuple(value) if isinstance(value, list | tuple) else value  # pyright: ignore[reportUnknownArgumentType]
 
 

@@ -1,0 +1,53 @@
+# The model of tagger, in PyTorch.
+# Source: tagger.onnx, sha256 cd75e88adc73993ff5101b29ae0a925e7e900c640f3c69a9d1a2762c746d6bc5
+# Written by migrate 0.1.0.
+# Edit freely; regeneration keeps local/.
+"""The model tagger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .config import ModelConfig
+
+
+# from /l/ConstantOfShape
+class Block(nn.Module):
+    """LSTM."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm1 = nn.LSTM(8, 6, bidirectional=True)
+        self.lstm2 = nn.LSTM(12, 6, bidirectional=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        filled = torch.full((4, x.shape[0], 6), 0.0, dtype=torch.float32, device=x.device)
+        x, _ = self.lstm1(x.permute(1, 0, 2), (filled[:2], filled[:2]))
+        x = x.reshape(7, x.shape[1], 2, -1).permute(0, 2, 1, 3).permute(0, 2, 1, 3)
+        x, _ = self.lstm2(x.flatten(2), (filled[2:], filled[2:]))
+        x = x.reshape(7, x.shape[1], 2, -1).permute(0, 2, 1, 3).permute(0, 2, 1, 3)
+        return x.flatten(2).permute(1, 0, 2)
+
+
+class Model(nn.Module):
+    """Embedding, Block and Linear."""
+
+    def __init__(self, config: ModelConfig = ModelConfig()) -> None:
+        super().__init__()
+        self.e = nn.Embedding(20, 8)
+        self.l = Block()
+        self.o = nn.Linear(12, config.num_classes)
+
+    def init_weights(self) -> None:
+        """Draw every parameter afresh, as torch's layers do; running statistics begin anew."""
+        for module in self.modules():
+            if hasattr(module, "reset_parameters"):
+                reset: Any = module.reset_parameters
+                reset()
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the source's output."""
+        return self.o(self.l(self.e(ids)))
