@@ -37,7 +37,7 @@ def open_onnx(source: Path | Any) -> Any:
     if isinstance(source, Path):
         model = read_model(source)
     else:
-        model = check_model(ir.from_proto(source), Path("model.onnx"))
+        model = check_model(ir.from_proto(source), Path("model.onnx"), external=False)
     if model.functions:
         InlinePass()(model)
     return model

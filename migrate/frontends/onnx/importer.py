@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -161,7 +162,7 @@ def entry_for(model: ir.Model, node: ir.Node) -> Entry | None:
 
 
 def unsupported_nodes(model: ir.Model) -> list[Diagnostic]:
-    """Every node that no handler takes, and every attribute that its handler does not know."""
+    """Every node that no handler takes, and every attribute or input that its handler does not know."""
     found: list[Diagnostic] = []
     for node in model.graph:
         if node.op_type == "Constant":
@@ -173,7 +174,22 @@ def unsupported_nodes(model: ir.Model) -> list[Diagnostic]:
         elif unknown := set(node.attributes) - entry.attributes:
             what = f"attribute {', '.join(sorted(unknown))} of {kind} is not supported"
             found.append(error("MIG202", what, where=place(node)))
+        elif what := unbound(entry, node):
+            found.append(error("MIG202", f"{kind} {what}", where=place(node)))
     return found
+
+
+def unbound(entry: Entry, node: ir.Node) -> str:
+    """What hinders the node's inputs and attributes from being the handler's parameters; empty where nothing does."""
+    _, *parameters = inspect.signature(entry.handler).parameters.values()
+    inputs = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    many = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    if len(node.inputs) > len(inputs) and not many:
+        return f"with {len(node.inputs)} inputs is not supported"
+    given = {p.name for p, value in zip(inputs, node.inputs, strict=False) if value is not None} | set(node.attributes)
+    needed = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL and p.default is p.empty]
+    missing = [name for name in needed if name not in given]
+    return f"lacks {', '.join(missing)}" if missing else ""
 
 
 def attempt(model: ir.Model, inputs: list[InputSizes], plan: Plan, batch: str | None, declared: int) -> Graph:

@@ -8,8 +8,9 @@ from typing import Any
 import onnx_ir as ir
 
 from migrate.errors import Exit, MigrateError, error
+from migrate.frontends.onnx.structure import faults, order_nodes, tensors_of
 
-LATEST_OPSET = 25
+_SHOWN = 5
 
 
 def read_model(path: Path) -> ir.Model:
@@ -31,31 +32,42 @@ def read_model(path: Path) -> ir.Model:
     return check_model(model, path)
 
 
-def check_model(model: ir.Model, path: Path) -> ir.Model:
-    """The model itself, with what cannot be read refused at once."""
+def check_model(model: ir.Model, path: Path, *, external: bool = True) -> ir.Model:
+    """The model itself, its nodes in the order in which they run, with what cannot be read refused at once.
+
+    Args:
+        model: as onnx-ir reads it.
+        path: its file, beside which external data lies.
+        external: whether there is such a file.
+    """
     if not model.graph.outputs or not len(model.graph):
         raise _refuse("MIG102", path, "it holds no graph with nodes and outputs")
-    opset = model.opset_imports.get("", model.opset_imports.get("ai.onnx", 0))
-    if not opset:
+    if not model.opset_imports.get("", model.opset_imports.get("ai.onnx", 0)):
         raise _refuse("MIG102", path, "it declares no opset of the default domain")
-    _check_external(model, path)
+    for name, tensor in tensors_of(model):
+        if isinstance(tensor, ir.ExternalTensor):
+            _check_external(name, tensor, path, external)
+    if found := list(faults(model)):
+        more = f", and {len(found) - _SHOWN} more faults" if len(found) > _SHOWN else ""
+        raise _refuse("MIG102", path, "; ".join(found[:_SHOWN]) + more)
+    try:
+        order_nodes(model)
+    except ValueError as fault:
+        raise _refuse("MIG102", path, "its nodes form a cycle") from fault
     return model
 
 
-def _check_external(model: ir.Model, path: Path) -> None:
+def _check_external(name: str, tensor: ir.ExternalTensor, path: Path, external: bool) -> None:
+    if not external:
+        raise _refuse("MIG101", path, f"the data of {name!r} lies in a file: give the model's path, or load the data")
     folder = path.parent.resolve()
-    for value in model.graph.initializers.values():
-        tensor = value.const_value
-        if not isinstance(tensor, ir.ExternalTensor):
-            continue
-        place = (folder / tensor.location).resolve()
-        if not place.is_relative_to(folder) or Path(tensor.location).is_absolute():
-            raise _refuse("MIG103", path, f"external data of {value.name!r} points outside its folder")
-        end = (tensor.offset or 0) + (tensor.length or tensor.nbytes)
-        if not place.is_file() or place.stat().st_size < end:
-            raise _refuse(
-                "MIG101", path, f"external data {tensor.location!r} of {value.name!r} is missing or too short"
-            )
+    place = (folder / tensor.location).resolve()
+    if not place.is_relative_to(folder) or Path(tensor.location).is_absolute():
+        raise _refuse("MIG103", path, f"external data of {name!r} points outside its folder")
+    offset, length = tensor.offset or 0, tensor.length or tensor.nbytes
+    fits = offset >= 0 and length >= tensor.nbytes and place.is_file() and place.stat().st_size >= offset + length
+    if not fits:
+        raise _refuse("MIG101", path, f"external data {tensor.location!r} of {name!r} is missing or too short")
 
 
 def _refuse(code: str, path: Path, why: str) -> MigrateError:

@@ -28,7 +28,6 @@ FIXED = (48, 32, 64, 224, 320, 16, 8)
 _SPATIAL = {3: ("length",), 4: ("height", "width"), 5: ("depth", "height", "width")}
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSizes:
     """One input's shape: numbers and names of free sizes."""
