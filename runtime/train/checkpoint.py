@@ -6,6 +6,7 @@ Knows tensors by name, and nothing of what they mean. Layout of a checkpoint dir
                     state.json           everything else
     latest                               name of the newest checkpoint
     weights.safetensors                  the model as the last run left it
+    kernels.json                         verdicts on kernels, where the run proves them
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ SCHEMA = 1
 LATEST = "latest"
 STATE = "state.json"
 WEIGHTS = "weights.safetensors"
+KERNELS = "kernels.json"
 _STEP = re.compile(r"step-(\d{8,})")
 
 
@@ -150,7 +152,7 @@ def set_aside(root: Path) -> Path | None:
     number = 1 + sum(1 for _ in root.glob("earlier-*"))
     aside = root / f"earlier-{number}"
     aside.mkdir()
-    for path in [*_checkpoints(root), root / WEIGHTS, root / LATEST]:
+    for path in [*_checkpoints(root), root / WEIGHTS, root / KERNELS, root / LATEST]:
         if path.exists():
             path.rename(aside / path.name)
     return aside

@@ -1,4 +1,4 @@
-"""The training loop: step after step forward, backward, update, report, save.
+"""The training loop: step after step compute, report, save.
 
 Knows no device by name.
 """
@@ -10,46 +10,20 @@ from dataclasses import asdict
 
 import torch
 from torch import Tensor
-from torch.nn.utils import clip_grad_norm_
 
 from ..comm import start
 from ..hal import open_device
 from ..package import Package, PackageError
 from . import checkpoint
+from .kernel_choice import choose_kernels
 from .metrics import StepMetrics, Stopwatch
-from .order import Batch
 from .run import Request, Run, build_run, open_batches, resume
-from .schedule import set_lr
 from .settings import Settings
 from .signals import StopRequest
+from .step import forward_backward, gradient_norm, update
 
 FAILED = 1
 """Exit status of a run that cannot go on."""
-
-
-def forward_backward(run: Run, batch: Batch) -> Tensor:
-    """Gradients of one batch into the parameters; returns the loss."""
-    tensors = tuple(tensor.to(run.device.torch_device) for tensor in batch)
-    count = len(run.package.inputs)
-    run.optimizer.zero_grad(set_to_none=True)
-    with run.precision.autocast():
-        loss: Tensor = run.loss_module(tensors[:count], tensors[count:])
-    run.precision.scaler.scale(loss).backward()
-    return loss.detach()
-
-
-def gradient_norm(run: Run) -> Tensor:
-    """Unscale and, where wished, clip the gradients; returns their global norm before clipping."""
-    run.precision.scaler.unscale_(run.optimizer)
-    trainable = [p for group in run.optimizer.param_groups for p in group["params"]]
-    return clip_grad_norm_(trainable, run.settings.optimizer.clip_norm or math.inf)
-
-
-def update(run: Run, step: int) -> None:
-    """One optimizer step at this step's learning rate, left out where fp16 gradients overflowed."""
-    set_lr(run.optimizer, run.lr(step))
-    run.precision.scaler.step(run.optimizer)
-    run.precision.scaler.update()
 
 
 def check_finite(run: Run, step: int, loss: float, norm: float) -> None:
@@ -134,6 +108,7 @@ def train(package: Package, settings: Settings, request: Request) -> None:
         if done >= run.last_step:
             run.console.remark(f"step {done} is done already; nothing to do up to step {run.last_step}")
             return
+        choose_kernels(run, request.resume if done else None)
         done = run_steps(run, done + 1, position, stop_request)
         if world.is_main:
             weights = checkpoint.save_weights(run.root, run.state.weights())

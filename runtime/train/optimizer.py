@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from ..kernels import FusedAdamW
 from ..package import PackageError
 from .settings import OptimizerSettings
 
@@ -48,4 +49,4 @@ def build_optimizer(model: nn.Module, settings: OptimizerSettings) -> Optimizer:
     groups = parameter_groups(model, settings.weight_decay)
     if settings.name == "sgd":
         return torch.optim.SGD(groups, lr=settings.lr, momentum=settings.momentum)
-    return torch.optim.AdamW(groups, lr=settings.lr, betas=settings.betas, eps=settings.eps)
+    return FusedAdamW(groups, lr=settings.lr, betas=settings.betas, eps=settings.eps)

@@ -148,8 +148,10 @@ def resume(run: Run, wish: str | None) -> tuple[int, int]:
     for remark in run.state.restore(tensors, values):
         run.console.remark(f"note: {remark}")
     before, now = values["settings"], asdict(run.settings)
-    for table in ("train", "optimizer", "schedule", "precision", "data"):
-        changed = [key for key, value in now[table].items() if before[table].get(key) != _plain(value)]
+    for table in ("train", "optimizer", "schedule", "precision", "data", "kernels"):
+        # a checkpoint may be older than a table
+        stored = before.get(table, now[table])
+        changed = [key for key, value in now[table].items() if stored.get(key) != _plain(value)]
         if changed:
             run.console.remark(f"note: changed since the checkpoint: {', '.join(f'{table}.{key}' for key in changed)}")
     run.console.remark(f"resumed from {found} at step {values['step']}")

@@ -97,6 +97,13 @@ class DistributedSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KernelSettings:
+    """`[kernels]`. Without `prove` every kernel runs its reference."""
+
+    prove: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All tables of train.toml."""
 
@@ -107,6 +114,7 @@ class Settings:
     data: DataSettings = DataSettings()
     checkpoint: CheckpointSettings = CheckpointSettings()
     distributed: DistributedSettings = DistributedSettings()
+    kernels: KernelSettings = KernelSettings()
 
 
 def _unknown(what: str, name: str, known: Sequence[str]) -> PackageError:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +49,21 @@ def _set_rng(tensors: Mapping[str, Tensor], device: Device) -> None:
     np.random.set_state(tuple(_value(tensors["numpy"])))
 
 
+@contextmanager
+def undisturbed_generators(device: Device) -> Generator[None]:
+    """On leaving, all random generators are as they were on entering."""
+    before = _rng_tensors(device)
+    try:
+        yield
+    finally:
+        _set_rng(before, device)
+
+
+def _kind(optimizer: Optimizer) -> str:
+    """The class of torch's own that `optimizer` is or extends: what its state can be given to."""
+    return next(cls.__name__ for cls in type(optimizer).__mro__ if cls.__module__.startswith("torch.optim."))
+
+
 def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name[len(prefix) :]: t for name, t in tensors.items() if name.startswith(prefix)}
 
@@ -77,7 +93,7 @@ class RunState:
     def values(self) -> dict[str, Any]:
         """What is no tensor, as JSON values."""
         return {
-            "optimizer": type(self.optimizer).__name__,
+            "optimizer": _kind(self.optimizer),
             "scaler": self.scaler.state_dict(),
             "world_size": self.world.size,
         }
@@ -124,9 +140,9 @@ class RunState:
         }
 
     def _restore_optimizer(self, stored: dict[str, Tensor], kind: str) -> None:
-        if kind != type(self.optimizer).__name__:
+        if kind != _kind(self.optimizer):
             raise PackageError(
-                f"the checkpoint is of the optimizer {kind}, this run has {type(self.optimizer).__name__}; "
+                f"the checkpoint is of the optimizer {kind}, this run has {_kind(self.optimizer)}; "
                 "set optimizer.name as it was, or start without --resume"
             )
         by_name: dict[str, dict[str, Tensor]] = {}

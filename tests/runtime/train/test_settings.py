@@ -14,10 +14,12 @@ def test_all_keys_of_the_contract_are_known(tmp_path):
         '[schedule]\nname = "constant"\nwarmup_steps = 1\nmin_lr_ratio = 0.5\n'
         '[precision]\nmode = "bf16"\n[data]\nkind = "npz"\npath = "d"\n'
         '[checkpoint]\ndirectory = "c"\nevery = 5\nkeep = 3\n[distributed]\nbucket_mb = 1\nsync_batch_norm = true\n'
+        "[kernels]\nprove = true\n"
     )
     settings = load_settings(file)
     assert settings.optimizer.lr == 1.0 and settings.optimizer.betas == (0.8, 0.9)
     assert (settings.train.steps, settings.data.kind, settings.distributed.sync_batch_norm) == (3, "npz", True)
+    assert settings.kernels.prove and not Settings().kernels.prove
 
 
 def test_without_a_file_all_is_default(tmp_path):
@@ -43,6 +45,8 @@ def test_the_last_override_wins(tmp_path):
         ("train.steps=2.5", "type int"),
         ("train.steps=true", "type int"),
         ("train.dropout=1", "type bool"),
+        ("kernels.prove=1", "type bool"),
+        ("kernels.prof=true", "did you mean 'kernels.prove'"),
         ("train.steps", "table.key=value"),
         ("steps=3", "table.key=value"),
     ],

@@ -9,8 +9,9 @@ from torch import nn
 
 from runtime.comm import World
 from runtime.hal import open_device
+from runtime.kernels import FusedAdamW
 from runtime.package import PackageError
-from runtime.train.state import RunState
+from runtime.train.state import RunState, undisturbed_generators
 
 
 def run_state(width=4, optimizer=torch.optim.AdamW, world=None, enabled=False):
@@ -73,3 +74,22 @@ def test_what_does_not_fit_is_refused(target, message):
     source = trained()
     with pytest.raises(PackageError, match=message):
         run_state(**target).restore(source.tensors(), source.values())
+
+
+@pytest.mark.parametrize("makers", [(torch.optim.AdamW, FusedAdamW), (FusedAdamW, torch.optim.AdamW)])
+def test_implementations_of_one_optimizer_take_each_others_state(makers):
+    source, target = (run_state(optimizer=make) for make in makers)
+    source = trained(optimizer=makers[0])
+    target.restore(source.tensors(), source.values())
+    expected, got = source.tensors(), target.tensors()
+    assert all(torch.equal(got[name], expected[name]) for name in expected if name.startswith("optimizer/"))
+    assert any(name.startswith("optimizer/exp_avg_sq/") for name in got)
+
+
+def test_generators_come_back():
+    def draws():
+        return torch.rand(1).item(), random.random(), np.random.rand()
+
+    with undisturbed_generators(open_device("cpu")):
+        inside = draws()
+    assert draws() == inside
