@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import migrate
 from migrate.errors import Exit, MigrateError, error
+from migrate.folders import package_in, refuse_taken, stage_beside
 from migrate.options import Options
 
 if TYPE_CHECKING:
@@ -80,13 +81,12 @@ def convert(source: Any, target: str, out: Path | str | None = None, options: Op
     chosen = load_target(target)
     name = _package_name(source, options)
     folder = Path(out) if out is not None else Path(name)
-    _refuse_existing(folder, options.overwrite)
+    refuse_taken(folder, options.overwrite)
     opened = _prepare(_open(source, options), options)
     plan = _plan(opened, name, options)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".migrate-", dir=folder.parent) as stage:
+    with stage_beside(folder) as stage:
         options.progress("writing the package")
-        staged = write_package(plan, Path(stage) / "package", target=resolve(chosen))
+        staged = write_package(plan, stage / "package", target=resolve(chosen))
         options.progress(f"auditing a training step on {chosen.name}")
         audit = audit_package(
             staged, name, chosen, batch=options.batch_size, precision=options.precision, optimizer=options.optimizer
@@ -112,11 +112,11 @@ def verify_package(directory: Path, *, device: str = "cpu", json: bool = False) 
     Raises:
         MigrateError: exit status 3, the folder is no package.
     """
-    names = [path.parent.name for path in sorted(directory.glob("*/weights.json"))]
-    if len(names) != 1:
+    name = package_in(directory)
+    if name is None:
         what = error("MIG108", "not a package that migrate wrote", where=directory.name)
         raise MigrateError([what], Exit.INPUT)
-    command = [sys.executable, "-m", names[0], "verify", "--device", device, *(["--json"] if json else [])]
+    command = [sys.executable, "-m", name, "verify", "--device", device, *(["--json"] if json else [])]
     return subprocess.run(command, cwd=directory, check=False).returncode
 
 
@@ -250,12 +250,6 @@ def _package_name(source: Any, options: Options) -> str:
         what = error("MIG106", f"{options.name!r} cannot be a package's name", todo=todo)
         raise MigrateError([what], Exit.USAGE)
     return options.name
-
-
-def _refuse_existing(folder: Path, overwrite: bool) -> None:
-    if folder.exists() and not overwrite:
-        what = error("MIG107", "the folder exists", where=str(folder), todo="--overwrite replaces all but its local/")
-        raise MigrateError([what], Exit.USAGE)
 
 
 __all__ = [

@@ -91,9 +91,14 @@ class Importer:
         return self.builder.graph
 
     def output(self, name: str) -> None:
-        """Make a value an output, under the source's name where the value is computed and is no output already."""
+        """Make a value an output, under the source's name where the value is computed and is no output already.
+
+        A weight is copied: the package returns what a forward computes, never a parameter itself.
+        """
         outputs = self.builder.graph.outputs
         made = self.builder.tensor(self.env[name])
+        if made.weight is not None:
+            made = self.builder.clone(made)
         if made.node is not None and made not in outputs:
             self.builder.rename(made, name)
         outputs.append(made)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
+from migrate.errors import Exit, MigrateError, error
+
 Sample = tuple[int, int, int]
 Plan = dict[str, int | Sample]
 
@@ -38,12 +40,17 @@ class InputSizes:
 
 
 def input_sizes(model: ir.Model, given: dict[str, tuple[int, ...]]) -> list[InputSizes]:
-    """Each true input (no initializers) with a readable name for each free size; `given` shapes are fixed."""
+    """Each true input (no initializers) with a readable name for each free size; `given` shapes are fixed.
+
+    Raises:
+        MigrateError: exit status 2, MIG105: a given shape is of no input, or contradicts what the input declares; exit status
+            4, MIG109: an input declares no shape, and none is given.
+    """
     names: dict[str, str] = {}
     found: list[InputSizes] = []
-    for value in model.graph.inputs:
-        if value.name in model.graph.initializers:
-            continue
+    inputs = [value for value in model.graph.inputs if value.name not in model.graph.initializers]
+    _check_given(inputs, given)
+    for value in inputs:
         declared = tuple(_declared(d) for d in value.shape) if value.shape is not None else ()
         if (value.name or "") in given:
             shape: tuple[int | str, ...] = given[value.name or ""]
@@ -54,6 +61,34 @@ def input_sizes(model: ir.Model, given: dict[str, tuple[int, ...]]) -> list[Inpu
             )
         found.append(InputSizes(name=value.name or "", shape=shape, declared=declared))
     return found
+
+
+def _check_given(inputs: list[ir.Value], given: dict[str, tuple[int, ...]]) -> None:
+    declared = {value.name or "": value.shape for value in inputs}
+    wrong = [
+        error("MIG105", f"the model has no input {name!r}", todo=f"its inputs are: {', '.join(map(repr, declared))}")
+        for name in given
+        if name not in declared
+    ]
+    for name, shape in given.items():
+        if (known := declared.get(name)) is not None and not _agrees(shape, known):
+            what = f"--input {name}:{','.join(map(str, shape))} contradicts the model"
+            wrong.append(error("MIG105", what, why=f"it declares {name!r} as {list(known)}"))
+    if wrong:
+        raise MigrateError(wrong, Exit.USAGE)
+    todo = "give it with --input NAME:SIZES"
+    unknown = [n for n, shape in declared.items() if shape is None and n not in given]
+    if unknown:
+        what = [error("MIG109", f"the shape of input {name!r} is not declared", todo=todo) for name in unknown]
+        raise MigrateError(what, Exit.UNSUPPORTED)
+
+
+def _agrees(shape: tuple[int, ...], declared: ir.Shape) -> bool:
+    if len(shape) != len(declared):
+        return False
+    return all(
+        size == known or not isinstance(_declared(known), int) for size, known in zip(shape, declared, strict=True)
+    )
 
 
 def _declared(dim: int | ir.SymbolicDim) -> int | str | None:

@@ -70,8 +70,8 @@ def test_a_constant_of_a_known_shape(value: np.ndarray) -> None:
 
 
 def test_a_float_of_a_known_shape_is_a_weight_under_its_own_name() -> None:
-    (output,) = graph_of(filled(f32(0.5))).outputs
-    assert output.weight is not None and output.weight.source == "o0"
+    (copy,) = graph_of(filled(f32(0.5))).nodes
+    assert copy.op.name == "clone" and copy.args[0].weight.source == "o0"
 
 
 def test_a_size_that_depends_on_the_data_is_refused() -> None:
