@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,10 +123,11 @@ def verify_package(directory: Path, *, device: str = "cpu", json: bool = False) 
 
 def inspect(source: Any, input_shapes: dict[str, tuple[int, ...]], *, json: bool = False) -> str:
     """The graph, its parameters and what is odd about the source, as text or JSON."""
+    from migrate.graph.passes import run_passes
     from migrate.graph.text import print_graph
 
     opened = _open(source, Options(input_shapes=input_shapes))
-    opened = _prepare(opened, DEFAULTS)
+    run_passes(opened.graph)
     facts = opened.description
     if json:
         weights = [v for v in opened.graph.weights() if v.weight]
@@ -178,19 +180,27 @@ def _prepare(opened: Opened, options: Options) -> Opened:
 
 
 def _choose_trainable(graph: Graph, options: Options) -> None:
-    from dataclasses import replace
+    """Apply --trainable and --freeze, where the first is stronger.
 
-    def matches(source: str, patterns: tuple[str, ...]) -> bool:
-        return any(fnmatchcase(source, pattern) for pattern in patterns)
-
+    Raises:
+        MigrateError: exit status 2, MIG105: a pattern matches no tensor that could be trained.
+    """
+    idle = {*options.trainable, *options.freeze}
     for value in graph.weights():
         weight = value.weight
         if weight is None or not value.is_float or weight.kind:
             continue
-        if matches(weight.source, options.trainable):
+        wanted, frozen = (
+            {p for p in patterns if fnmatchcase(weight.source, p)} for patterns in (options.trainable, options.freeze)
+        )
+        idle -= wanted | frozen
+        if wanted:
             value.weight = replace(weight, role="parameter", trainable=True)
-        elif matches(weight.source, options.freeze):
+        elif frozen:
             value.weight = replace(weight, trainable=False)
+    if idle:
+        todo = "`migrate inspect` lists the tensors"
+        raise MigrateError([error("MIG105", f"no tensor matches {p!r}", todo=todo) for p in sorted(idle)], Exit.USAGE)
 
 
 def _plan(opened: Opened, name: str, options: Options) -> PackagePlan:
