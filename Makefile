@@ -33,7 +33,8 @@ docs: .venv/ready
 	$(BIN)/python -m docs.generate
 
 bench: .venv/ready
-	$(BIN)/python -m benchmarks
+	$(BIN)/pip install --quiet --no-deps -c constraints.txt onnx2torch onnx2pytorch
+	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks $(BENCH)
 
 clean:
 	rm -rf .venv build dist *.egg-info
