@@ -11,6 +11,7 @@ import importlib.util
 import itertools
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,26 @@ def to_module(graph: Graph | PackagePlan, *, name: str = "model") -> nn.Module:
     return module.eval()
 
 
+def _without_drawing() -> AbstractContextManager[Any]:
+    """Skip the random initialisation of layers: every number is about to be overwritten."""
+    import torch
+    from torch.nn import init
+    from torch.overrides import TorchFunctionMode
+
+    skipped = {init.kaiming_uniform_, init.uniform_, init.normal_, torch.Tensor.uniform_, torch.Tensor.normal_}
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
+            kwargs = kwargs or {}
+            if func in skipped:
+                return args[0] if args else kwargs["tensor"]
+            return func(*args, **kwargs)
+
+    return Mode()
+
+
 def _load(plan: PackagePlan) -> nn.Module:
     texts = {path.rpartition("/")[2].removesuffix(".py"): text for path, text in render_model(plan).items()}
     package = f"_migrated_{next(_COUNT)}_{plan.name}"
@@ -96,7 +117,8 @@ def _load(plan: PackagePlan) -> nn.Module:
         model: Any = importlib.import_module(f"{package}.model")
     finally:
         sys.meta_path.remove(finder)
-    return model.Model()
+    with _without_drawing():
+        return model.Model()
 
 
 def _fill(module: nn.Module, plan: PackagePlan) -> None:

@@ -44,7 +44,8 @@ class Place:
         """The path as in `named_modules`."""
         if self.parent is None:
             return ""
-        return f"{self.parent.key}.{self.attr}" if self.parent.key else self.attr
+        outer = self.parent.key
+        return f"{outer}.{self.attr}" if outer else self.attr
 
     def reference(self, base: Place) -> str:
         """How code in `base` writes this module."""

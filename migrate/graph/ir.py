@@ -95,28 +95,30 @@ class Graph:
 
 def tensors_in(arg: Arg) -> Iterator[Value]:
     """The values that an argument holds as tensors."""
-    if isinstance(arg, Value):
-        yield arg
-    elif isinstance(arg, tuple | list):
-        for item in arg:  # pyright: ignore[reportUnknownVariableType]
-            yield from tensors_in(item)
-    elif isinstance(arg, dict):
-        for item in arg.values():  # pyright: ignore[reportUnknownVariableType]
-            yield from tensors_in(item)
+    found: list[Value] = []
+    _collect(arg, Value, found)
+    return iter(found)
 
 
 def sizes_in(arg: Arg) -> Iterator[Dim]:
     """The run-time sizes that an argument holds."""
-    if isinstance(arg, Dim):
-        yield arg
-    elif isinstance(arg, tuple | list):
+    found: list[Dim] = []
+    _collect(arg, Dim, found)
+    return iter(found)
+
+
+def _collect(arg: Arg, kind: type, found: list[Any]) -> None:
+    """Append the leaves of a kind. Every pass asks for them, and nested generators would take three times as long."""
+    if isinstance(arg, kind):
+        found.append(arg)
+    elif isinstance(arg, (tuple, list)):  # a union would be built at every call
         for item in arg:  # pyright: ignore[reportUnknownVariableType]
-            yield from sizes_in(item)
+            _collect(item, kind, found)
     elif isinstance(arg, dict):
         for item in arg.values():  # pyright: ignore[reportUnknownVariableType]
-            yield from sizes_in(item)
+            _collect(item, kind, found)
     elif isinstance(arg, slice):
-        yield from sizes_in((arg.start, arg.stop, arg.step))
+        _collect((arg.start, arg.stop, arg.step), kind, found)
 
 
 def size_leaves(size: Any) -> Iterator[SizeOf]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
-from migrate.frontends.onnx.registry import Entry, Unsupported, find
+from migrate.frontends.onnx.registry import Entry, Unsupported, find, parameters_of
 from migrate.frontends.onnx.scopes import scope_of
 from migrate.frontends.onnx.sizes import InputSizes, Plan
 from migrate.graph import Builder, Dim, Graph, InferenceError, Size, SizeError, Value, Weight
@@ -186,7 +185,7 @@ def unsupported_nodes(model: ir.Model) -> list[Diagnostic]:
 
 def unbound(entry: Entry, node: ir.Node) -> str:
     """What hinders the node's inputs and attributes from being the handler's parameters; empty where nothing does."""
-    _, *parameters = inspect.signature(entry.handler).parameters.values()
+    _, *parameters = parameters_of(entry.handler)
     inputs = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     many = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     if len(node.inputs) > len(inputs) and not many:

@@ -22,6 +22,12 @@ class Unsupported(Exception):
         self.todo = todo
 
 
+@cache
+def parameters_of(handler: Handler) -> tuple[inspect.Parameter, ...]:
+    """The parameters of a handler, in order."""
+    return tuple(inspect.signature(handler).parameters.values())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A registered handler: operator, domain, and the schema version from which it reads it."""
@@ -36,8 +42,7 @@ class Entry:
     @property
     def attributes(self) -> frozenset[str]:
         """The attributes that the handler takes."""
-        parameters = inspect.signature(self.handler).parameters.values()
-        return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        return frozenset(p.name for p in parameters_of(self.handler) if p.kind is p.KEYWORD_ONLY)
 
 
 _ENTRIES: dict[tuple[str, str], dict[int, Entry]] = {}

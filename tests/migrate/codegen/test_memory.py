@@ -1,0 +1,16 @@
+"""The emitted model in memory: its numbers are the source's, and none is drawn."""
+
+from typing import Any
+
+import torch
+
+from migrate.codegen import to_module
+
+
+def test_loading_draws_no_random_numbers(net: Any) -> None:
+    plan = net.plan(net.softmax(net.dense(net.mean(net.conv_norm(net.batch(3, 8, 8), 4), (2, 3)), 5), -1))
+    before = torch.get_rng_state()
+    first, second = to_module(plan).state_dict(), to_module(plan).state_dict()
+    assert torch.equal(torch.get_rng_state(), before)
+    assert {tensor.key for tensor in plan.tensors} <= set(first)
+    assert all(torch.equal(first[key], second[key]) for key in first)
