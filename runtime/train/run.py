@@ -109,7 +109,7 @@ def build_run(package: Package, settings: Settings, request: Request, device: De
     device.seed(settings.train.seed)
     precision = Precision(settings.precision, device)
     samples = open_samples(package, settings.data, settings.train.seed)
-    model = package.load_model()
+    model = package.load_model(pretrained=settings.train.pretrained)
     set_training_mode(model, settings.train)
     if settings.distributed.sync_batch_norm and world.is_distributed:
         model = convert_sync_batch_norm(model)

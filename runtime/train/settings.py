@@ -25,12 +25,16 @@ def _least(default: float, least: float) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainSettings:
-    """`[train]`. `batch_size` is per process; the two switches at the end make runs comparable across processes."""
+    """`[train]`. `batch_size` is per process; without `pretrained` a fresh run begins with weights drawn from `seed`.
+
+    The two switches at the end make runs comparable across processes.
+    """
 
     steps: int = _least(100, 1)
     batch_size: int = _least(4, 1)
     seed: int = _least(0, 0)
     log_every: int = _least(1, 1)
+    pretrained: bool = True
     freeze_statistics: bool = False
     """Normalise with the stored running statistics and leave them as they are."""
     dropout: bool = True

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from migrate.opmap import load_target, resolve
 from runtime import kernels
 from runtime.comm import World
 from runtime.hal import open_device
@@ -55,11 +56,11 @@ def network(package):
     return dataclasses.replace(package, load_model=load_model)
 
 
-def run(package, directory, steps=6, resume=None, **tables):
+def run(package, directory, steps=6, resume=None, device="cpu", **tables):
     settings = from_tables(
         {"optimizer": {"lr": 0.05}, **tables, "checkpoint": {"directory": str(directory), "every": 2}}
     )
-    train(package, settings, Request(device="cpu", steps=steps, resume=resume, as_json=True))
+    train(package, settings, Request(device=device, steps=steps, resume=resume, as_json=True))
     return (directory / "weights.safetensors").read_bytes()
 
 
@@ -166,17 +167,6 @@ def test_a_fresh_run_moves_the_record_aside_and_proves_anew(network, tmp_path, s
     assert (tmp_path / "c" / "kernels.json").read_bytes() != old
 
 
-def test_a_device_with_virtual_time_proves_nothing(network, no_measuring, monkeypatch, capsys):
-    no_measuring()
-    device = open_device("cpu")
-    built = build_run(network, from_tables(PROVE), Request(device="cpu"), device, World())
-    monkeypatch.setattr(device, "clock", lambda: 0.0)
-    kernel_choice.choose_kernels(built, None)
-    assert capsys.readouterr().err.splitlines() == [
-        "kernels: the references run; the time of cpu is virtual, so nothing can be shown to be faster"
-    ]
-
-
 def test_one_process_where_a_choice_does_not_hold_switches_it_off_everywhere(network, speed, monkeypatch, capsys):
     speed(FASTER)
     built = build_run(network, from_tables(PROVE), Request(device="cpu"), open_device("cpu"), World())
@@ -185,6 +175,25 @@ def test_one_process_where_a_choice_does_not_hold_switches_it_off_everywhere(net
     monkeypatch.setattr(World, "sum", lambda self, values: values + 1)
     kernel_choice._use(built, verdicts)
     assert not kernels.explain("adamw", torch.device("cpu")) and "note: kernels" in capsys.readouterr().err
+
+
+@pytest.fixture
+def on_vendor_a(network):
+    """The package for the reference target: emulated, with the target's own operator table."""
+    (network.directory / "target.json").write_text(json.dumps(resolve(load_target("vendor_a"))))
+    yield network
+    torch.autograd.set_multithreading_enabled(True)
+
+
+def test_the_emulated_device_proves_nothing_and_gives_the_bytes_of_the_host(
+    on_vendor_a, tmp_path, no_measuring, capsys
+):
+    no_measuring()
+    host = run(on_vendor_a, tmp_path / "host")
+    capsys.readouterr()
+    assert run(on_vendor_a, tmp_path / "emulated", device="vendor_a", **PROVE) == host
+    said = capsys.readouterr().err
+    assert said.count("kernels:") == 1 and "the time of vendor_a is virtual" in said
 
 
 # the first process measures, the second must not; each writes the weights that it holds in the end
@@ -245,3 +254,12 @@ def test_the_command_says_what_it_chose(tiny):
     ran = tiny.run("train", "--steps", "2", "--json", "--set", "kernels.prove=true")
     assert ran.status == 0 and len(ran.losses) == 2
     assert "error/reference" in ran.err and (tiny.root / "checkpoints" / "kernels.json").is_file()
+
+
+@pytest.mark.slow
+def test_two_processes_on_the_emulated_device_give_the_losses_of_the_host(tiny):
+    (tiny.directory / "target.json").write_text(json.dumps(resolve(load_target("vendor_a"))))
+    arguments = ["train", "--steps", "4", "--json", "--set", "kernels.prove=true", "--device"]
+    emulated, host = tiny.torchrun(2, *arguments, "vendor_a"), tiny.torchrun(2, *arguments, "cpu")
+    assert emulated.status == host.status == 0, emulated.err + host.err
+    assert emulated.losses == pytest.approx(host.losses, rel=1e-5)
