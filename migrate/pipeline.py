@@ -10,8 +10,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +17,7 @@ import migrate
 from migrate.errors import Exit, MigrateError, error
 from migrate.folders import package_in, refuse_taken, stage_beside
 from migrate.options import Options
+from migrate.training import choose_trainable, train_settings
 
 if TYPE_CHECKING:
     from torch import nn
@@ -172,41 +171,14 @@ def _prepare(opened: Opened, options: Options) -> Opened:
     from migrate.graph.passes import run_passes
 
     run_passes(opened.graph)
-    _choose_trainable(opened.graph, options)
-    if not any(v.weight and v.weight.role == "parameter" and v.weight.trainable for v in opened.graph.weights()):
-        what = error("MIG313", "the package would have nothing to train", where=opened.name, todo="see --trainable")
-        raise MigrateError([what], Exit.UNSUPPORTED)
+    choose_trainable(opened.graph, options, opened.name)
     return opened
-
-
-def _choose_trainable(graph: Graph, options: Options) -> None:
-    """Apply --trainable and --freeze, where the first is stronger.
-
-    Raises:
-        MigrateError: exit status 2, MIG105: a pattern matches no tensor that could be trained.
-    """
-    idle = {*options.trainable, *options.freeze}
-    for value in graph.weights():
-        weight = value.weight
-        if weight is None or not value.is_float or weight.kind:
-            continue
-        wanted, frozen = (
-            {p for p in patterns if fnmatchcase(weight.source, p)} for patterns in (options.trainable, options.freeze)
-        )
-        idle -= wanted | frozen
-        if wanted:
-            value.weight = replace(weight, role="parameter", trainable=True)
-        elif frozen:
-            value.weight = replace(weight, trainable=False)
-    if idle:
-        todo = "`migrate inspect` lists the tensors"
-        raise MigrateError([error("MIG105", f"no tensor matches {p!r}", todo=todo) for p in sorted(idle)], Exit.USAGE)
 
 
 def _plan(opened: Opened, name: str, options: Options) -> PackagePlan:
     from migrate.codegen import Settings, Source, plan_package
 
-    train = {"optimizer": {"name": options.optimizer}, "precision": {"mode": options.precision}}
+    train = train_settings(opened.graph, options)
     source = Source(
         name=opened.name,
         sha256=opened.sha256,

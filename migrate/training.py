@@ -1,0 +1,73 @@
+"""What is trained and how a run begins: the user's patterns, and the settings that follow from the source's weights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from migrate.errors import Diagnostic, Exit, MigrateError, error
+from migrate.graph import Graph
+from migrate.options import Options
+
+LEARNING_RATES = {"adamw": 1e-4, "sgd": 1e-3}
+"""For fine-tuning, since a package starts from the source's weights."""
+FRESH_RATES = {"adamw": 1e-3, "sgd": 1e-2}
+
+
+def choose_trainable(graph: Graph, options: Options, name: str) -> None:
+    """Apply --trainable and --freeze, where the first is stronger.
+
+    Raises:
+        MigrateError: exit status 2, MIG105: a pattern matches no tensor that could be trained; exit status 4, MIG313: nothing
+            would be trained.
+    """
+    idle = {*options.trainable, *options.freeze}
+    for value in graph.weights():
+        weight = value.weight
+        if weight is None or not value.is_float or weight.kind:
+            continue
+        wanted, frozen = (
+            {p for p in patterns if fnmatchcase(weight.source, p)} for patterns in (options.trainable, options.freeze)
+        )
+        idle -= wanted | frozen
+        if wanted:
+            value.weight = replace(weight, role="parameter", trainable=True)
+        elif frozen:
+            value.weight = replace(weight, trainable=False)
+    if idle:
+        todo = "`migrate inspect` lists the tensors"
+        raise MigrateError([error("MIG105", f"no tensor matches {p!r}", todo=todo) for p in sorted(idle)], Exit.USAGE)
+    if not any(v.weight and v.weight.role == "parameter" and v.weight.trainable for v in graph.weights()):
+        what = error("MIG313", "the package would have nothing to train", where=name, todo="see --trainable")
+        raise MigrateError([what], Exit.UNSUPPORTED)
+
+
+def train_settings(graph: Graph, options: Options) -> dict[str, dict[str, Any]]:
+    """The tables of train.toml that depend on the source or on the user."""
+    fresh = _is_placeholder(graph)
+    rates = FRESH_RATES if fresh else LEARNING_RATES
+    return {
+        "train": {"pretrained": not fresh},
+        "optimizer": {"name": options.optimizer, "lr": rates[options.optimizer]},
+        "precision": {"mode": options.precision},
+    }
+
+
+def _is_placeholder(graph: Graph) -> bool:
+    """Whether every weight matrix is filled with one number: then there is nothing to start from, and it is said."""
+    matrices = [v.weight for v in graph.weights() if v.weight and v.weight.role == "parameter" and v.rank > 1]
+    if not matrices or not all(_is_constant(weight.array()) for weight in matrices):
+        return False
+    note = Diagnostic(
+        code="MIG314",
+        severity="warning",
+        what="every weight matrix is filled with one number: the source has a structure and no trained weights",
+        todo="training starts from fresh weights; set train.pretrained to start from the source's",
+    )
+    graph.notes.append(note)
+    return True
+
+
+def _is_constant(array: Any) -> bool:
+    return array.size > 1 and bool((array == array.flat[0]).all())

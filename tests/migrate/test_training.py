@@ -1,0 +1,54 @@
+"""What is trained, and how a run begins."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from migrate.errors import MigrateError
+from migrate.graph import Graph
+from migrate.graph.passes import run_passes
+from migrate.graph.text import parse_graph
+from migrate.options import Options
+from migrate.training import choose_trainable, train_settings
+
+
+def graph(fill: float | None = None) -> Graph:
+    made = parse_graph(
+        """graph m
+input %x: float32[batch=2|3|5, 4]
+weight $w: float32[4, 4] unknown
+weight $table: float32[4] unknown
+%a = linear(%x, $w, None)
+%y = maximum(%a, $table)
+return %y"""
+    )
+    for value in made.weights():
+        array = np.random.default_rng(0).standard_normal(value.shape) if fill is None else np.full(value.shape, fill)
+        value.weight = replace(value.weight, read=lambda array=array: array)
+    run_passes(made)
+    return made
+
+
+def trained(made: Graph) -> set[str]:
+    return {v.name for v in made.weights() if v.weight.role == "parameter" and v.weight.trainable}
+
+
+def test_patterns_choose_what_is_trained_and_trainable_is_stronger() -> None:
+    made = graph()
+    choose_trainable(made, Options(trainable=("tab*", "w"), freeze=("*",)), "m")
+    assert trained(made) == {"w", "table"}
+
+
+@pytest.mark.parametrize(("options", "code"), [({"freeze": ("w",)}, "MIG313"), ({"freeze": ("nothing",)}, "MIG105")])
+def test_a_choice_that_makes_no_sense_is_refused(options: dict, code: str) -> None:
+    with pytest.raises(MigrateError) as caught:
+        choose_trainable(graph(), Options(**options), "m")
+    assert [d.code for d in caught.value.diagnostics] == [code]
+
+
+@pytest.mark.parametrize(("fill", "pretrained"), [(None, True), (0.02, False)])
+def test_a_source_without_trained_weights_starts_afresh_and_says_so(fill: float | None, pretrained: bool) -> None:
+    made = graph(fill)
+    assert train_settings(made, Options())["train"]["pretrained"] is pretrained
+    assert [n.code for n in made.notes if n.code == "MIG314"] == ([] if pretrained else ["MIG314"])
