@@ -151,8 +151,8 @@ class Builder:
         assert op.fold is not None
         try:
             result = op.fold(*known[0], **known[1])
-        except (TypeError, ValueError):
-            return None
+        except (TypeError, ValueError, ArithmeticError, LookupError):
+            return None  # inference says what is wrong, at the node
         if isinstance(result, tuple):
             return tuple(self.static(part, tensors[0].dtype) for part in result)
         dtype = "bool" if op.name in _COMPARISONS else tensors[-1 if op.name == "where" else 0].dtype

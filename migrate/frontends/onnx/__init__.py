@@ -30,17 +30,13 @@ def __getattr__(name: str) -> Any:
 def open_onnx(source: Path | Any) -> Any:
     """The onnx-ir model of a path or a `ModelProto`, checked, with local functions inlined."""
     import onnx_ir as ir
-    from onnx_ir.passes.common import InlinePass
 
-    from migrate.frontends.onnx.reader import check_model, read_model
+    from migrate.frontends.onnx.reader import check_model, inline_functions, read_model
 
     if isinstance(source, Path):
-        model = read_model(source)
-    else:
-        model = check_model(ir.from_proto(source), Path("model.onnx"), external=False)
-    if model.functions:
-        InlinePass()(model)
-    return model
+        return inline_functions(read_model(source), source)
+    path = Path("model.onnx")
+    return inline_functions(check_model(ir.from_proto(source), path, external=False), path)
 
 
 def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | None = None) -> Graph:

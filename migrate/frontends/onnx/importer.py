@@ -122,11 +122,21 @@ class Importer:
             used = [i for i, v in enumerate(node.outputs, 1) if v.uses() or v.is_graph_output()]
             self.builder.num_outputs = max(used, default=1)
             self.builder.output_names = tuple(v.name or "" for v in node.outputs)
-            result = entry.handler(self.builder, *inputs, **attributes)
+            result = self.handled(entry, inputs, attributes)
         results = result if isinstance(result, tuple | list) else (result,)
         for value, made in zip(node.outputs, results, strict=False):  # pyright: ignore[reportUnknownArgumentType]
             if value.name:
                 self.env[value.name] = made
+
+    def handled(self, entry: Entry, inputs: list[Value | None], attributes: dict[str, Any]) -> Any:
+        """What the handler makes; a word that its tables lack is the source's fault, not ours."""
+        try:
+            return entry.handler(self.builder, *inputs, **attributes)
+        except KeyError as fault:
+            named = [name for name, value in attributes.items() if isinstance(value, str) and fault.args == (value,)]
+            if not named:
+                raise
+            raise Unsupported(f"{named[0]} = {attributes[named[0]]!r}") from fault
 
     def constant_node(self, node: ir.Node) -> Value:
         """The value of a `Constant` node in any of its attribute forms."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import onnx_ir as ir
+from onnx_ir.passes.common import InlinePass
 
 from migrate.errors import Exit, MigrateError, error
 from migrate.frontends.onnx.structure import faults, order_nodes, tensors_of
@@ -54,6 +55,17 @@ def check_model(model: ir.Model, path: Path, *, external: bool = True) -> ir.Mod
         order_nodes(model)
     except ValueError as fault:
         raise _refuse("MIG102", path, "its nodes form a cycle") from fault
+    return model
+
+
+def inline_functions(model: ir.Model, path: Path) -> ir.Model:
+    """The model itself, with calls of its own functions replaced by their nodes."""
+    if not model.functions:
+        return model
+    try:
+        InlinePass()(model)
+    except ir.passes.PreconditionError as fault:
+        raise _refuse("MIG102", path, _first_line(fault)) from fault
     return model
 
 

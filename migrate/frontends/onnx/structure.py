@@ -1,5 +1,5 @@
-"""Whether a model is what ONNX calls a graph: names that are text and defined once, values that exist, tensors that hold
-what they declare, nodes in an order in which they can run.
+"""Whether a model is what ONNX calls a graph: names that are text, values that exist, tensors that hold what they declare,
+nodes in an order in which they can run. That no value is defined twice, onnx-ir sees to.
 
 Knows no operator. `onnx.checker` is not used: it reads the whole file again, and refuses files that every engine runs.
 """
@@ -17,7 +17,6 @@ def faults(model: ir.Model) -> Iterator[str]:
     yield from _not_text(model)
     for graph in graphs_of(model):
         yield from _undefined(graph)
-        yield from _defined_twice(graph)
     for name, tensor in tensors_of(model):
         if not isinstance(tensor, ir.ExternalTensor) and (why := _unreadable(tensor)):
             yield f"tensor {name!r} cannot be read: {why}"
@@ -100,15 +99,6 @@ def _undefined(graph: ir.Graph) -> Iterator[str]:
 
 def _exists(value: ir.Value) -> bool:
     return value.producer() is not None or value.is_graph_input() or value.is_initializer()
-
-
-def _defined_twice(graph: ir.Graph) -> Iterator[str]:
-    seen: set[str] = set(graph.initializers)
-    names = [v.name for v in graph.inputs if v.name not in graph.initializers]
-    for name in (*names, *(v.name for node in graph for v in node.outputs)):
-        if name and name in seen:
-            yield f"two values are called {name!r}"
-        seen.add(name or "")
 
 
 def _ordered(graph: ir.Graph) -> bool:
