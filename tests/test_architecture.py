@@ -21,6 +21,7 @@ ARROWS: dict[str, set[str]] = {
     "migrate.codegen": {"migrate.graph", "migrate.opmap", "runtime"},
     "migrate.verify": {"migrate.graph", "migrate.codegen", "runtime"},
     "migrate.options": set(),
+    "migrate.folders": set(),
     "migrate.training": {"migrate.options", "migrate.graph"},
     "migrate.sources": {"migrate.graph", "migrate.frontends"},
     "migrate.listing": {"migrate.opmap", "migrate.frontends"},
