@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any, cast
 
 import onnx_ir as ir
 
@@ -28,9 +29,12 @@ def scope_of(node: ir.Node) -> tuple[str, ...]:
 
 def _from_metadata(text: str) -> tuple[str, ...]:
     try:
-        scopes = [str(s) for s in ast.literal_eval(text)]
-    except (ValueError, SyntaxError):
+        written = ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # all that its parser raises
         return ()
+    if not isinstance(written, list):
+        return ()
+    scopes = [str(scope) for scope in cast(list[Any], written)]
     return _relative([s for s in scopes[1:-1] if s])
 
 

@@ -1,0 +1,121 @@
+"""Free sizes: their names, which of them is the batch, and the samples that are tried."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from migrate.errors import Exit, MigrateError
+from migrate.frontends.onnx import load_onnx, open_onnx
+from migrate.frontends.onnx.sizes import BATCH, FREE, LARGE, batch_symbol, candidates, input_sizes
+from tests.onnx_files import build, floats, node, weight
+
+
+def model(*shapes: Any) -> Any:
+    """One input for each shape, all added."""
+    inputs = [floats(f"in{i}", shape) for i, shape in enumerate(shapes)]
+    return open_onnx(build([node("Sum", [v.name for v in inputs], ["y"])], {}, inputs=inputs))
+
+
+def shapes(*given: Any) -> list[tuple[int | str, ...]]:
+    return [item.shape for item in input_sizes(model(*given), {})]
+
+
+@pytest.mark.parametrize(
+    ("declared", "named"),
+    [
+        (("N", 3, "H", "W"), ("N", 3, "H", "W")),
+        ((None, 3, None, None), ("batch", 3, "height", "width")),
+        (("?", 3, "?", "?"), ("batch", 3, "height", "width")),
+        (("unk__6", 3, 4), ("batch", 3, 4)),
+        ((-1, 8), ("batch", 8)),
+        ((0, 8), ("batch", 8)),
+        ((1, 3, 4, 4), (1, 3, 4, 4)),
+        ((None, 1, None), ("batch", 1, "length")),
+        ((None, None), ("batch", "in0_1")),
+        (("batch_size", "2*seq+1"), ("batch_size", "in0_1")),
+        ((), ()),
+    ],
+)
+def test_sizes_are_named(declared: Any, named: Any) -> None:
+    assert shapes(declared) == [named]
+
+
+def test_one_name_is_one_size() -> None:
+    assert shapes(("N", "L"), ("N", "L")) == [("N", "L"), ("N", "L")]
+    assert shapes((None, 3, None, None), (None, 3, None, None))[1][0] == "batch"
+
+
+@pytest.mark.parametrize(
+    ("declared", "batch"),
+    [
+        ([("N", 3)], ("N", 1)),
+        ([(1, 3)], ("batch", 1)),
+        ([(4, 3), (4, 5)], ("batch", 4)),
+        ([(4, 3), (2, 5)], (None, 1)),
+        ([(8,)], (None, 1)),
+        ([(4, 3), ()], ("batch", 4)),
+        ([(2, 3), ("N", 5)], ("N", 1)),
+    ],
+)
+def test_the_batch(declared: Any, batch: Any) -> None:
+    assert batch_symbol(input_sizes(model(*declared), {})) == batch
+
+
+def test_samples_are_told_apart() -> None:
+    """No two of them are equal, none is 1, and no size is a multiple of another at every assignment."""
+    for table in (FREE, LARGE):
+        for one, other in combinations((BATCH, *table), 2):
+            assert one != other and min(*one, *other) > 1
+            ratios = {a / b for a, b in zip(one, other, strict=True)}
+            assert len(ratios) > 1
+
+
+def test_candidates_go_from_free_to_fixed() -> None:
+    plans = list(candidates(["N", "H", "W"], "N"))
+    assert all(plan["N"] == BATCH for plan in plans)
+    assert all(isinstance(size, tuple) for size in plans[0].values())
+    assert plans[-1]["H"] == plans[-1]["W"] and isinstance(plans[-1]["H"], int)
+    assert len(list(candidates(["N"], "N"))) == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"nothing": (2, 3)}, {"x": (2, 8, 1)}, {"x": (2, 9)}, {"W": (8, 6)}],
+    ids=["name", "rank", "size", "weight"],
+)
+def test_a_shape_that_cannot_be_is_refused(given: dict[str, tuple[int, ...]]) -> None:
+    small = build([node("MatMul", ["x", "W"], ["y"])], {"W": weight(8, 6)})
+    with pytest.raises(MigrateError, match="MIG105") as caught:
+        load_onnx(small, given)
+    assert caught.value.status == Exit.USAGE
+
+
+def test_a_given_shape_fixes_all_sizes() -> None:
+    small = build([node("MatMul", ["x", "W"], ["y"])], {"W": weight(8, 6)})
+    graph = load_onnx(small, {"x": (3, 8)})
+    assert graph.inputs[0].shape == (3, 8) and graph.batch is None
+
+
+def test_a_shape_that_is_not_declared_must_be_given() -> None:
+    small = build([node("MatMul", ["x", "W"], ["y"])], {"W": weight(8, 6)}, inputs=[floats("x", None)])
+    with pytest.raises(MigrateError, match=r"MIG109.*--input") as caught:
+        load_onnx(small)
+    assert caught.value.status == Exit.UNSUPPORTED
+    assert load_onnx(small, {"x": (3, 8)}).outputs[0].shape == (3, 6)
+
+
+def test_a_size_that_the_model_fixes_inside_is_told() -> None:
+    """The height must shrink to 1: nothing declares that, and it is found by trying."""
+    nodes = [
+        node("Conv", ["x", "C"], ["c"], strides=[32, 1]),
+        node("Squeeze", ["c", "axis"], ["s"]),
+        node("Relu", ["s"], ["y"]),
+    ]
+    weights = {"C": weight(4, 3, 32, 1), "axis": np.array([2], dtype=np.int64)}
+    graph = load_onnx(build(nodes, weights, inputs=("x", (None, 3, None, None))))
+    (note,) = graph.notes
+    assert (note.code, note.severity) == ("MIG303", "warning") and "height" in note.what and note.where == "Squeeze_s"
