@@ -128,8 +128,8 @@ def inspect(source: Any, input_shapes: dict[str, tuple[int, ...]], *, json: bool
     opened = _open(source, Options(input_shapes=input_shapes))
     run_passes(opened.graph)
     facts = opened.description
+    weights = [(value, value.weight) for value in opened.graph.weights() if value.weight]
     if json:
-        weights = [v for v in opened.graph.weights() if v.weight]
         document = {
             "source": opened.name,
             "sha256": opened.sha256,
@@ -138,7 +138,7 @@ def inspect(source: Any, input_shapes: dict[str, tuple[int, ...]], *, json: bool
             "opsets": dict(facts.opsets),
             "operators": dict(facts.operators),
             "oddities": list(facts.oddities),
-            "weights": [{"name": v.name, "shape": list(v.shape), "role": v.weight.role} for v in weights if v.weight],
+            "weights": [{"name": w.source, "shape": list(v.shape), "role": w.role} for v, w in weights],
             "graph": print_graph(opened.graph),
             "notes": [str(note) for note in opened.graph.notes],
         }
@@ -146,6 +146,7 @@ def inspect(source: Any, input_shapes: dict[str, tuple[int, ...]], *, json: bool
     head = [f"{opened.name}: {facts.format}, {facts.producer or 'unknown producer'}"]
     head += [f"  odd: {oddity}" for oddity in facts.oddities]
     head += [f"  {note}" for note in opened.graph.notes]
+    head += [f"  {w.role} {w.source!r}: {w.source_shape} in the source" for _, w in weights]
     return "\n".join([*head, "", print_graph(opened.graph)])
 
 

@@ -64,10 +64,19 @@ def recognise(path: Path) -> None:
     Raises:
         MigrateError: exit status 3, MIG101 or MIG104.
     """
+    try:
+        _recognise(path)
+    except OSError as fault:
+        raise _refused("MIG101", path, fault.strerror or str(fault), "") from fault
+
+
+def _recognise(path: Path) -> None:
     if path.is_dir():
         raise _refused("MIG104", path, "it is a folder", "TensorFlow's SavedModel is not read by this version")
     if not path.exists():
         raise _refused("MIG101", path, "there is no such file", "")
+    if not path.is_file():  # reading a pipe or a device may never end
+        raise _refused("MIG101", path, "it is no regular file", "")
     if path.suffix.lower() in LATER:
         raise _refused(
             "MIG104", path, f"it is {LATER[path.suffix.lower()]}", "this version reads ONNX; export to .onnx"
