@@ -28,6 +28,11 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
+def printable(text: str) -> str:
+    """The text with control characters spelled out: a model's names must not write to the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
     """One thing a user should know: what, where, why, and what to do."""
@@ -43,7 +48,7 @@ class Diagnostic:
         place = f" at {self.where}" if self.where else ""
         why = f" ({self.why})" if self.why else ""
         todo = f" -> {self.todo}" if self.todo else ""
-        return f"{self.code} {self.severity}: {self.what}{place}{why}{todo}"
+        return printable(f"{self.code} {self.severity}: {self.what}{place}{why}{todo}")
 
 
 class MigrateError(Exception):

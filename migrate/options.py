@@ -33,6 +33,9 @@ class Options:
     def __post_init__(self) -> None:
         for name, allowed in (("loss", Loss), ("optimizer", Optimizer), ("precision", Precision)):
             check_choice(name, getattr(self, name), allowed)
+        if self.batch_size < 1:
+            what = error("MIG105", f"a batch of {self.batch_size} samples", todo="give --batch-size 1 or more")
+            raise MigrateError([what], Exit.USAGE)
 
 
 def check_choice(name: str, given: str, allowed: Any) -> None:

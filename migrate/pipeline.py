@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import migrate
-from migrate.errors import Exit, MigrateError, error
+from migrate.errors import Exit, MigrateError, error, printable
 from migrate.folders import package_in, refuse_taken, stage_beside
 from migrate.options import Options
 from migrate.training import choose_trainable, train_settings
@@ -147,7 +147,7 @@ def inspect(source: Any, input_shapes: dict[str, tuple[int, ...]], *, json: bool
     head += [f"  odd: {oddity}" for oddity in facts.oddities]
     head += [f"  {note}" for note in opened.graph.notes]
     head += [f"  {w.role} {w.source!r}: {w.source_shape} in the source" for _, w in weights]
-    return "\n".join([*head, "", print_graph(opened.graph)])
+    return "\n".join(map(printable, [*head, "", *print_graph(opened.graph).splitlines()]))
 
 
 def write_html(report: Report, path: Path) -> None:

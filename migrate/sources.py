@@ -46,6 +46,9 @@ def open_source(source: str | Path | Any, input_shapes: dict[str, tuple[int, ...
     if isinstance(where, Path):
         recognise(where)
         name, digest = where.name, _sha256(where)
+    elif not hasattr(where, "opset_import"):
+        what = f"a {type(where).__name__} is not a model that is read"
+        raise MigrateError([error("MIG104", what, todo="give a path or an onnx.ModelProto")], Exit.INPUT)
     else:
         name, digest = "model.onnx", hashlib.sha256(where.SerializeToString()).hexdigest()
     model = open_onnx(where)

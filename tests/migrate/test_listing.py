@@ -1,0 +1,49 @@
+"""What `migrate targets` and `migrate ops` print."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from migrate import listing
+from migrate.errors import Exit, MigrateError
+from migrate.opmap import list_targets, load_target
+
+
+def test_targets() -> None:
+    lines = listing.targets(None, json=False).splitlines()
+    assert [line.split()[0] for line in lines] == list(list_targets())
+    found = json.loads(listing.targets(None, json=True))
+    assert {t["name"]: t["kind"] for t in found} == {"cpu": "host", "vendor_a": "reference", "vendor_b": "reference"}
+
+
+@pytest.mark.parametrize("name", ["cpu", "vendor_a", "vendor_b"])
+def test_a_target_shows_where_each_figure_comes_from(name: str) -> None:
+    text, document = listing.targets(name, json=False), json.loads(listing.targets(name, json=True))
+    figures = load_target(name).figures()
+    assert set(document["figures"]) == set(figures)
+    for key, figure in figures.items():
+        assert any(line.startswith(key) and figure.source in line for line in text.splitlines())
+
+
+def test_operators_of_a_target() -> None:
+    document = json.loads(listing.target_ops("vendor_a", json=True))
+    lines = dict(line.split() for line in listing.target_ops("vendor_a", json=False).splitlines())
+    assert lines["addmm"] == "native" and "addmm" in document["native"]
+    assert set(lines) == {*document["native"], *document["composite"]}
+
+
+def test_operators_of_the_frontend() -> None:
+    rows = json.loads(listing.frontend_ops("onnx", json=True))
+    assert len({row["operator"] for row in rows}) >= 100
+    softmax = [(row["since"], row["family"]) for row in rows if row["operator"] == "Softmax"]
+    assert softmax == [(1, "activation"), (13, "activation")]
+    assert len(listing.frontend_ops("onnx", json=False).splitlines()) == len(rows)
+
+
+@pytest.mark.parametrize("call", [listing.targets, listing.target_ops, listing.frontend_ops])
+def test_an_unknown_name_is_refused(call) -> None:
+    with pytest.raises(MigrateError) as caught:
+        call("nothing", json=False)
+    assert caught.value.status == Exit.USAGE
