@@ -8,11 +8,19 @@ from typing import Any
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
 from migrate.graph import Graph
+from migrate.graph.placeholder import has_placeholder_weights
 from migrate.options import Options
 
 LEARNING_RATES = {"adamw": 1e-4, "sgd": 1e-3}
 """For fine-tuning, since a package starts from the source's weights."""
 FRESH_RATES = {"adamw": 1e-3, "sgd": 1e-2}
+
+NOT_TRAINED = Diagnostic(
+    code="MIG314",
+    severity="warning",
+    what="every weight matrix is filled with one number: the source has a structure and no trained weights",
+    todo="training starts from fresh weights; set train.pretrained to start from the source's",
+)
 
 
 def choose_trainable(graph: Graph, options: Options, name: str) -> None:
@@ -45,29 +53,12 @@ def choose_trainable(graph: Graph, options: Options, name: str) -> None:
 
 def train_settings(graph: Graph, options: Options) -> dict[str, dict[str, Any]]:
     """The tables of train.toml that depend on the source or on the user."""
-    fresh = _is_placeholder(graph)
+    fresh = has_placeholder_weights(graph)
+    if fresh:
+        graph.notes.append(NOT_TRAINED)
     rates = FRESH_RATES if fresh else LEARNING_RATES
     return {
         "train": {"pretrained": not fresh},
         "optimizer": {"name": options.optimizer, "lr": rates[options.optimizer]},
         "precision": {"mode": options.precision},
     }
-
-
-def _is_placeholder(graph: Graph) -> bool:
-    """Whether every weight matrix is filled with one number: then there is nothing to start from, and it is said."""
-    matrices = [v.weight for v in graph.weights() if v.weight and v.weight.role == "parameter" and v.rank > 1]
-    if not matrices or not all(_is_constant(weight.array()) for weight in matrices):
-        return False
-    note = Diagnostic(
-        code="MIG314",
-        severity="warning",
-        what="every weight matrix is filled with one number: the source has a structure and no trained weights",
-        todo="training starts from fresh weights; set train.pretrained to start from the source's",
-    )
-    graph.notes.append(note)
-    return True
-
-
-def _is_constant(array: Any) -> bool:
-    return array.size > 1 and bool((array == array.flat[0]).all())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from migrate.errors import Diagnostic
 from migrate.graph import Dim, Graph
 from migrate.graph.ir import tensors_in
+from migrate.graph.placeholder import has_placeholder_weights
 from migrate.graph.sizes import at
 from migrate.verify.contract import Plan
 
@@ -72,7 +73,10 @@ def plan_cases(plan: Plan, graph: Graph, batches: Sequence[int], seed: int) -> t
     other = other_sizes(plan)
     if other is not None and cost < COSTLY:
         cases.append(CasePlan(name="sizes", batch=chosen[0], seed=seed + 100, sizes=other, optional=True))
-    return cases + _perturbed_cases(chosen[0], seed, sizes), notes
+    cases += _perturbed_cases(chosen[0], seed, sizes)
+    if has_placeholder_weights(graph):  # their outputs hardly depend on the input: other weights must be tried
+        cases.append(CasePlan(name="redrawn", batch=chosen[0], seed=seed + 2000, sigma=1.0, sizes=sizes))
+    return cases, notes
 
 
 def _perturbed_cases(batch: int | None, seed: int, sizes: dict[str, int]) -> list[CasePlan]:

@@ -152,6 +152,8 @@ def _rows_of(document: Any, goldens: Goldens, engine: str) -> Iterator[Row]:
 
 
 def _described(sigma: float, what: str) -> str:
+    if sigma >= 1:
+        return f"output {what}, parameters redrawn"
     return f"output {what}, parameters perturbed by {sigma:.0%}" if sigma else f"output {what}"
 
 

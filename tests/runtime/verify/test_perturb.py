@@ -16,7 +16,7 @@ def test_it_depends_on_name_seed_and_sigma_alone():
 
 
 def test_the_noise_is_the_same_on_every_machine():
-    noise = (perturbed("fc.weight", torch.zeros(3, dtype=torch.float64), 7, 1.0) / 0.01).tolist()
+    noise = (perturbed("fc.weight", torch.zeros(3, dtype=torch.float64), 7, 0.5) / 0.005).tolist()
     assert noise == pytest.approx([-1.5534692, 0.5637095, 0.0882894], abs=1e-6)
 
 
@@ -52,3 +52,16 @@ def test_a_module_moves_parameters_and_statistics_once():
     assert {name for name in before if torch.equal(before[name], after[name])} == {"table", "1.num_batches_tracked"}
     assert torch.equal(after["0.weight"], perturbed("0.weight", before["0.weight"], 3, 0.05))
     assert torch.equal(after["1.running_var"], perturbed("1.running_var", before["1.running_var"], 3, 0.05, "positive"))
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "kind", "centre"),
+    [("w", (64, 32), "additive", 0.0), ("b", (4096,), "additive", 0.5), ("bn.running_mean", (4096,), "additive", 0.0),
+     ("bn.running_var", (4096,), "positive", 1.0)],
+)  # fmt: skip
+def test_a_sigma_of_one_draws_anew_whatever_was_there(name, shape, kind, centre):
+    first, second = (perturbed(name, torch.full(shape, fill), 3, 1.0, kind) for fill in (0.0, 7.0))
+    assert torch.equal(first, second)
+    assert abs(first.mean().item() - centre) < 0.02
+    assert first.std() > 0.1
+    assert kind != "positive" or first.min() > 0
