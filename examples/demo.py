@@ -18,7 +18,7 @@ import onnxruntime
 import torch
 from sklearn.datasets import load_digits
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 OUT = Path("demo_out")
 PACKAGE = "digits"
