@@ -89,12 +89,14 @@ def to_module(graph: Graph | PackagePlan, *, name: str = "model") -> nn.Module:
 
 
 def _without_drawing() -> AbstractContextManager[Any]:
-    """Skip the random initialisation of layers: every number is about to be overwritten."""
-    import torch
+    """Skip the random initialisation of layers: every number is about to be overwritten.
+
+    Only whole initialisers are skipped: `trunc_normal_` draws from within a loop until its numbers are good.
+    """
     from torch.nn import init
     from torch.overrides import TorchFunctionMode
 
-    skipped = {init.kaiming_uniform_, init.uniform_, init.normal_, torch.Tensor.uniform_, torch.Tensor.normal_}
+    skipped = {init.kaiming_uniform_, init.uniform_, init.normal_}
 
     class Mode(TorchFunctionMode):
         def __torch_function__(

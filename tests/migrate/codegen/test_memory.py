@@ -3,8 +3,16 @@
 from typing import Any
 
 import torch
+from torch import nn
 
 from migrate.codegen import to_module
+from migrate.codegen.memory import _without_drawing
+
+
+def test_an_initialiser_that_draws_until_its_numbers_are_good_still_ends() -> None:
+    with _without_drawing():
+        found = nn.init.trunc_normal_(torch.full((64,), float("nan")), a=-1.0, b=1.0)
+    assert found.abs().max() <= 1
 
 
 def test_loading_draws_no_random_numbers(net: Any) -> None:
