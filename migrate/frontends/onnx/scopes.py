@@ -12,11 +12,15 @@ _SCOPES = "pkg.torch.onnx.name_scopes"
 
 
 def scope_of(node: ir.Node) -> tuple[str, ...]:
-    """The attribute path of the node's module; empty where the source has none.
+    """The attribute path of the node's module, in printable characters; empty where the source has none.
 
     Three sources: torch's exporter metadata, the TorchScript exporter's names (`/layer1/layer1.0/conv1/Conv`), and the
     names of tf2onnx (`model/block/conv;model/...`), of which the last part is taken.
     """
+    return tuple("".join(c if c.isprintable() else "_" for c in part) for part in _path(node))
+
+
+def _path(node: ir.Node) -> tuple[str, ...]:
     if _SCOPES in node.metadata_props:
         return _from_metadata(node.metadata_props[_SCOPES])
     name = node.name or ""

@@ -33,6 +33,7 @@ def made(name: str | None = None, scopes: str | None = None) -> ir.Node:
         ("/../../x/Conv", ("x",)),
         ("/", ()),
         ("a/", ("a",)),
+        ("/a\x00b/c\nd/Conv", ("a_b", "c_d")),
     ],
 )
 def test_names(name: str | None, path: tuple[str, ...]) -> None:

@@ -6,6 +6,7 @@ import torch
 
 from migrate.errors import MigrateError
 from migrate.graph import interpret
+from migrate.graph.passes import run_passes
 from tests.migrate.frontends.onnx.ops.cases import Case, check, feeds_of, graph_of, ints, x
 
 T, N, F, H = 5, 3, 4, 6
@@ -47,6 +48,16 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
 def test_numbers_and_gradients(case: Case) -> None:
     check(case)
+
+
+@pytest.mark.parametrize(
+    ("op", "more"),
+    [("LSTM", {}), ("RNN", {}), ("GRU", {"linear_before_reset": 1}), ("GRU", {"linear_before_reset": 0})],
+)
+def test_all_weights_of_a_layer_are_parameters(op: str, more: dict[str, int]) -> None:
+    graph = graph_of(recurrent(op, "bidirectional", bias=True, state=False, **more))
+    run_passes(graph)
+    assert [v.weight.role for v in graph.weights() if v.weight] == ["parameter"] * 8
 
 
 def test_a_state_of_one_row_serves_every_sample() -> None:

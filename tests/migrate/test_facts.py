@@ -1,0 +1,68 @@
+"""The verdict of a run and what its report says was not established."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from migrate.errors import Diagnostic
+from migrate.facts import change, parity, unverified, verdict
+from migrate.options import Options
+
+
+def audit(*, trains: bool = True, degraded: bool = False) -> Any:
+    return SimpleNamespace(trains=trains, degraded=degraded, verdict="words")
+
+
+def checked(passed: bool) -> Any:
+    return SimpleNamespace(passed=passed, reason="the first check", notes=("a batch was left out",))
+
+
+@pytest.mark.parametrize(
+    ("command", "found", "strict", "verification", "outcome", "status"),
+    [
+        ("convert", audit(), False, checked(True), "verified", 0),
+        ("convert", audit(), False, None, "unverified", 0),
+        ("convert", audit(), False, checked(False), "parity_failed", 5),
+        ("convert", audit(degraded=True), False, checked(True), "verified", 0),
+        ("convert", audit(degraded=True), True, checked(True), "verified", 6),
+        ("convert", audit(degraded=True), True, checked(False), "parity_failed", 5),
+        ("convert", audit(trains=False, degraded=True), True, checked(True), "cannot_train", 6),
+        ("check", audit(), True, None, "trains", 0),
+        ("check", audit(degraded=True), False, None, "degraded", 0),
+        ("check", audit(degraded=True), True, None, "degraded", 6),
+        ("check", audit(trains=False, degraded=True), True, None, "cannot_train", 6),
+    ],
+)
+def test_verdict(command: str, found: Any, strict: bool, verification: Any, outcome: str, status: int) -> None:
+    got = verdict(command, found, Options(strict=strict), verification)
+    assert (got.outcome, got.exit_status) == (outcome, status)
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "verification", "words"),
+    [
+        ("convert", "host", None, ["parity with the source"]),
+        ("convert", "reference", checked(True), ["part of the verification", "speed and memory on t"]),
+        ("check", "host", None, []),
+        ("check", "reference", None, ["speed and memory on t"]),
+    ],
+)
+def test_what_is_not_established(command: str, kind: str, verification: Any, words: list[str]) -> None:
+    target: Any = SimpleNamespace(name="t", kind=kind)
+    assert [row.what for row in unverified(command, target, verification)] == words
+
+
+def test_a_note_becomes_a_change() -> None:
+    note = Diagnostic(code="MIG301", severity="note", what="freed", where="Reshape_1", why="fixed at export")
+    assert (change(note).code, change(note).nodes, change(note).why) == ("MIG301", ("Reshape_1",), "fixed at export")
+
+
+def test_comparisons_are_copied() -> None:
+    row = SimpleNamespace(
+        check="output y", passed=False, case="batch2", metric="max", error=0.1, tolerance=0.01, engine="e", decides=True
+    )
+    (copied,) = parity([row])
+    assert all(getattr(copied, name) == value for name, value in vars(row).items())
