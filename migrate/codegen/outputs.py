@@ -84,7 +84,9 @@ def _term(index: int, output: Output, spec: SpecPlan, kind: str, count: int) -> 
     if kind != "cross_entropy":
         function = "F.binary_cross_entropy_with_logits" if kind == "bce" else "F.mse_loss"
         target = SpecPlan(name=name, shape=spec.shape, dtype="float32", batch_axis=spec.batch_axis)
-        return LossTerm(output=index, kind=kind, text=f"{function}({given}, {{}})", target=target)
+        text = f"{function}({given}, {{}})"
+        on_logits = kind == "bce" or output.activation is None
+        return LossTerm(output=index, kind=kind, text=text, target=target, on_logits=on_logits)
     axis = class_axis(output)
     classes = spec.shape[axis]
     shape = tuple(s for at, s in enumerate(spec.shape) if at != axis)
@@ -96,4 +98,4 @@ def _term(index: int, output: Output, spec: SpecPlan, kind: str, count: int) -> 
         text = f"F.cross_entropy({given}.flatten(0, -2), {{}}.flatten())"
     else:
         text = f"F.cross_entropy({given if axis == 1 else f'{given}.movedim({axis}, 1)'}, {{}})"
-    return LossTerm(output=index, kind=kind, text=text, target=target)
+    return LossTerm(output=index, kind=kind, text=text, target=target, on_logits=True)

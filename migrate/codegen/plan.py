@@ -105,12 +105,16 @@ class ConfigField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossTerm:
-    """The loss of one output: `text` is the expression, `target` the tensor it is held against (None where it has none)."""
+    """The loss of one output: `text` is the expression, `target` the tensor it is held against.
+
+    `on_logits` says that it may be computed on what `logits()` returns for the output.
+    """
 
     output: int
     kind: str
     text: str
     target: SpecPlan
+    on_logits: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

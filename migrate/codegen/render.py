@@ -24,7 +24,6 @@ from migrate.codegen.expressions import number
 from migrate.codegen.plan import ClassPlan, PackagePlan
 
 LINE_LENGTH = 100
-MAX_LINES = 300
 _FILL = 260
 _RULES = "E,F,I,B,UP,PIE,PLE,RET"
 _FILE_NAMES = ("layers", "blocks", "stages")
@@ -141,19 +140,13 @@ def _loss(plan: PackagePlan) -> _Loss:
     many = len(plan.losses) > 1
     terms = [t.text.format(f"targets[{i}]" if many else "target") for i, t in enumerate(plan.losses)]
     names = ", ".join(dict.fromkeys(kinds[t.kind] for t in plan.losses))
-    on_logits = plan.has_logits and all(t.kind != "mse" or _is_plain(plan, t.output) for t in plan.losses)
+    on_logits = plan.has_logits and all(t.on_logits for t in plan.losses)
     return _Loss(
         doc=f"The {names} of a batch{', summed over the outputs' if many else ''}.".replace("'", ""),
         outputs="output" if len(plan.outputs) == 1 else "outputs",
         method=".logits" if on_logits else "",
         text=" + ".join(terms),
     )
-
-
-def _is_plain(plan: PackagePlan, output: int) -> bool:
-    return plan.graph.outputs[output].node is None or plan.graph.outputs[output].node.op.name not in (  # pyright: ignore[reportOptionalMemberAccess]
-        "softmax", "log_softmax", "sigmoid",
-    )  # fmt: skip
 
 
 def _model_texts(plan: PackagePlan, env: jinja2.Environment) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from migrate.codegen import Settings, to_module
+from migrate.codegen import Settings, render_package, to_module
 from migrate.errors import MigrateError
 
 
@@ -324,6 +324,15 @@ def test_logits_are_what_forward_activates(net: Any, agrees: Any) -> None:
     torch.testing.assert_close(module(inputs)[0], torch.softmax(logits, -1))
     torch.testing.assert_close(module(inputs)[2], torch.sigmoid(gate))
     assert torch.equal(logits, same) and [t.kind for t in plan.losses] == ["cross_entropy", "mse", "bce"]
+
+
+def test_an_activation_that_is_used_again_leaves_the_other_losses_on_logits(net: Any) -> None:
+    """The softmax is no final one, since its result is used; the sigmoid's loss takes logits all the same."""
+    x = net.batch(4)
+    used = net.softmax(net.dense(x, 3), -1)
+    plan = net.plan(net.sigmoid(net.dense(x, 2)), used, net.mul(used, used))
+    loss = render_package(plan)[f"{plan.name}/loss.py"]
+    assert "binary_cross_entropy_with_logits(outputs[0]" in loss and "model.logits(*inputs)" in loss
 
 
 def test_an_unknown_loss_is_refused(net: Any) -> None:
