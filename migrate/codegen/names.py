@@ -9,16 +9,19 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
 MAX_LENGTH = 60
 _USED_BY_EMITTED_CODE = {
-    "self", "torch", "nn", "F", "math", "Tensor", "kernels", "functional", "runtime", "ModelConfig", "config", "Model",
-    "activation", "attention", "control", "conv", "elementwise", "index", "matmul", "norm", "pool", "quant", "random",
-    "recurrent", "reduce", "sequence", "shape",
+    "self", "torch", "nn", "F", "math", "Any", "Tensor", "kernels", "functional", "runtime", "ModelConfig", "FROZEN",
+    "config", "Model", "activation", "attention", "control", "conv", "elementwise", "index", "matmul", "norm", "pad",
+    "pool", "quant", "random", "recurrent", "reduce", "resample", "sequence", "shape",
 }  # fmt: skip
+_TAKEN_BESIDE = {"local", "checks", "report", "build", "dist", "test"}
+_IMPORTED_BY_EMITTED_CODE = {"torch", "numpy", "safetensors", "runtime", "migrate", "onnx", "onnxruntime", "pytest"}
 _METHODS = {"forward", "logits", "init_weights", "reset_parameters", "training", "config"}
 
 
@@ -57,13 +60,10 @@ def class_name(text: str, fallback: str = "Block") -> str:
 
 
 def package_name(text: str) -> str:
-    """A name for an importable package: lower case."""
+    """A name for an importable package: lower case, and hiding no module that Python or the package itself imports."""
     name = identifier(text, "model").lower()
-    return (
-        f"{name}_"
-        if keyword.iskeyword(name) or name in ("torch", "runtime", "migrate", "test", "local", "checks")
-        else name
-    )
+    taken = name in sys.stdlib_module_names or name in _IMPORTED_BY_EMITTED_CODE | _TAKEN_BESIDE
+    return f"{name}_" if keyword.iskeyword(name) or taken else name
 
 
 class Namespace:

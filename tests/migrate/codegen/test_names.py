@@ -1,9 +1,11 @@
 import keyword
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import runtime
 from migrate.codegen.names import Namespace, class_name, identifier, module_attributes, package_name, variables
 
 HOSTILE = [
@@ -56,6 +58,16 @@ def test_attributes_of_modules_are_not_taken(name: str) -> None:
 
 def test_variables_hide_no_name_of_emitted_code() -> None:
     assert {"torch", "F", "math", "input", "self", "Tensor"} <= variables()
+
+
+def test_variables_hide_no_family_of_the_runtime() -> None:
+    families = {path.stem for path in Path(runtime.__path__[0], "functional").glob("*.py")}
+    assert families and families <= variables()
+
+
+@pytest.mark.parametrize("name", ["json", "random", "numpy", "torch", "report", "local", "test"])
+def test_packages_hide_no_module_and_no_folder(name: str) -> None:
+    assert package_name(name) == f"{name}_"
 
 
 def test_class_names_are_camel_case() -> None:
