@@ -67,8 +67,8 @@ class Audit:
 
     @property
     def degraded(self) -> bool:
-        """Whether it does not train, or trains with operators on the host or by unregistered decompositions."""
-        return not self.trains or any(row.state == "fallback" or row.needs_registration for row in self.rows)
+        """Whether it does not train, or trains with a warning: on the host, by a decomposition, or beyond its memory."""
+        return any(found.severity != "note" for found in self.diagnostics)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, `trains` and `degraded` included."""

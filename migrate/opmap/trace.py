@@ -124,9 +124,13 @@ def trace_package(
             "--output",
             str(output),
         ]
-        done = subprocess.run(
-            command, env=worker_environment(), capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
-        )
+        try:
+            done = subprocess.run(
+                command, env=worker_environment(), capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired as fault:
+            what = f"tracing the training step took more than {TIMEOUT_SECONDS} seconds"
+            raise MigrateError([error("MIG404", what, todo="try a smaller batch")], Exit.UNSUPPORTED) from fault
         document = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else None
     if document is None or "error" in document:
         raise MigrateError([failure(document, done.returncode, done.stderr)], Exit.UNSUPPORTED)

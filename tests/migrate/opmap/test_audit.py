@@ -124,6 +124,7 @@ def test_a_step_that_does_not_fit_is_a_warning(traced: Traced):
     audit = audit_trace(traced("cnn"), small)
     (found,) = audit.diagnostics
     assert (found.code, found.severity, audit.trains) == ("MIG406", "warning", True)
+    assert audit.degraded and "degraded" in audit.verdict
 
 
 def test_the_audit_is_plain_json(gaps: Audit):

@@ -123,3 +123,9 @@ def test_a_step_that_fails_names_the_module(package: Callable[..., Path]):
 def test_a_package_that_is_not_there_is_a_diagnostic(tmp_path: Path):
     with pytest.raises(MigrateError, match=r"MIG404.*construction: ModuleNotFoundError"):
         trace_package(tmp_path, "nothing", load_target("cpu"), batch=1, precision="fp32")
+
+
+def test_a_trace_that_takes_too_long_is_a_diagnostic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("migrate.opmap.trace.TIMEOUT_SECONDS", 0.01)
+    with pytest.raises(MigrateError, match="took more than 0.01 seconds"):
+        trace_package(tmp_path, "nothing", load_target("cpu"), batch=1, precision="fp32")
