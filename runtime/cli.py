@@ -77,7 +77,7 @@ def _train(package: Package, arguments: argparse.Namespace) -> int:
     if arguments.batch_size is not None:
         overrides.append(f"train.batch_size={arguments.batch_size}")
     if arguments.checkpoint_dir is not None:
-        overrides.append(f"checkpoint.directory={json.dumps(arguments.checkpoint_dir)}")
+        overrides.append(f"checkpoint.directory={json.dumps(arguments.checkpoint_dir, ensure_ascii=False)}")
     settings = load_settings(package.directory / "train.toml", overrides)
     request = Request(device=arguments.device, steps=arguments.steps, resume=arguments.resume, as_json=arguments.json)
     train(package, settings, request)

@@ -68,15 +68,20 @@ def _write(package: Package, model: nn.Module, path: Path) -> None:
         )
 
 
+def _batches(package: Package) -> tuple[int, ...]:
+    """What the file is checked at: `BATCHES`, or one of them where no input has a batch."""
+    return BATCHES if any(spec.batch_axis is not None for spec in package.inputs) else BATCHES[:1]
+
+
 def _check(package: Package, model: nn.Module, path: Path) -> float:
-    """The largest difference from the module, relative to the largest output, over all of `BATCHES`."""
+    """The largest difference from the module, relative to the largest output, over all of `_batches`."""
     ort: Any = importlib.import_module("onnxruntime")
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     taken = {value.name for value in session.get_inputs()}
     worst = 0.0
-    for batch in BATCHES if any(spec.batch_axis is not None for spec in package.inputs) else BATCHES[:1]:
+    for batch in _batches(package):
         inputs = _inputs(package, batch)
         named = {spec.name: tensor.numpy() for spec, tensor in zip(package.inputs, inputs, strict=True)}
         found = session.run(None, {name: array for name, array in named.items() if name in taken})
@@ -121,7 +126,9 @@ def export_onnx(package: Package, path: Path, weights: Path | None = None) -> st
             f"{path} was written, but differs from the module by {error:.1e} in ONNX Runtime (tolerance {TOLERANCE:.0e})",
             status=FAILED_CHECK,
         )
-    return f"{path} written; differs from the module by {error:.1e} in ONNX Runtime at batches {BATCHES}"
+    tried = _batches(package)
+    at = f" at batches {tried}" if len(tried) > 1 else ""
+    return f"{path} written; differs from the module by {error:.1e} in ONNX Runtime{at}"
 
 
 def load_weights(model: nn.Module, path: Path) -> None:

@@ -42,6 +42,16 @@ def test_the_file_is_dynamic_and_trainable(package, tmp_path):
     np.testing.assert_allclose(y, model()(x).detach().numpy(), atol=1e-5)
 
 
+def test_only_what_was_checked_is_said(package, tmp_path):
+    fixed = dataclasses.replace(
+        of(package, lambda pretrained=True: model()),
+        inputs=(TensorSpec(name="image", shape=(1, 3, "h", 5), batch_axis=None),),
+        outputs=(TensorSpec(name="y", shape=(1, 2), batch_axis=None),),
+    )
+    assert "at batches" not in export_onnx(fixed, tmp_path / "m.onnx")
+    assert export_onnx(of(package, lambda pretrained=True: model()), tmp_path / "m.onnx").endswith("at batches (2, 3)")
+
+
 def test_trained_weights_are_exported(package, tmp_path):
     trained = model()
     nn.init.constant_(trained[3].bias, 9.0)
