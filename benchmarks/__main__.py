@@ -53,7 +53,7 @@ def commands(quick: bool) -> Section:
     results: dict[str, Any] = {}
     for name in ("mlp",) if quick else QUICK:
         say(f"commands: {name}")
-        results[name] = as_command(name, available(), 1 if quick else 3, not quick)
+        results[name] = as_command(name, available(), 1 if quick else 2, not quick)
     return results, [command_table(results)]
 
 

@@ -125,4 +125,4 @@ def _training_rows(result: Mapping[str, Any]) -> Iterable[tuple[str, ...]]:
         yield (*head, *times, *ratios, remark)
     for peer, why in result["refused"].items():
         if peer not in result["peers"]:
-            yield (result["case"], peer, *[""] * 8, f"not converted: {why}")
+            yield (result["case"], peer, *[""] * 8, f"fails: {why}")

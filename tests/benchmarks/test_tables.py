@@ -68,7 +68,7 @@ def test_training_tells_who_cannot_take_a_step_and_who_did_not_convert() -> None
     converted, refused = training_table([result], "t").rows
     assert converted[-1] == "no step: nothing is trainable"
     assert refused[:2] == ("net", "third")
-    assert refused[-1] == "not converted: KeyError"
+    assert refused[-1] == "fails: KeyError"
 
 
 def test_a_table_in_markdown_and_text_has_all_its_cells() -> None:
