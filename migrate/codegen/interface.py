@@ -222,8 +222,3 @@ def _return(block: Block, value: Value) -> None:
     for item in block.items:
         if isinstance(item, BlockCall) and value.node in item.nodes:
             _return(item.block, value)
-
-
-def place_of(item: Item) -> Place | None:
-    """The module that an item calls."""
-    return None if isinstance(item, FunctionCall) else item.place
