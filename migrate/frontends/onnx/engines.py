@@ -5,6 +5,7 @@ Knows no batch and no weight that is replaced.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -54,6 +55,9 @@ def open_engine(model: Path | Any, *, threads: int, folder: Path | None = None) 
 
 
 def _onnxruntime(model: Path | Any, threads: int, folder: Path | None) -> Engine:
+    os.environ.setdefault(
+        "ORT_DISABLE_TELEMETRY", "1"
+    )  # read on import; else it writes and sends records of the session
     import onnxruntime as ort
 
     options = ort.SessionOptions()
