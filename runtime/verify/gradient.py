@@ -29,9 +29,6 @@ LARGEST_STEP = 0.01
 NUM_RANDOM = 4
 """Random directions find what the aligned one cannot: a parameter whose gradient is wrongly zero does not take part."""
 
-FLAT = 1e-6
-"""Outputs whose spread is less than this, relative to the largest, are all alike: their differences are rounding."""
-
 Direction = list[Tensor]
 
 
@@ -43,7 +40,6 @@ class _Subject:
     parameters: list[nn.Parameter]
     values: list[Tensor]
     objective: Callable[[], Tensor]
-    remark: str
 
     def moved(self, direction: Direction, step: float) -> float:
         """The objective with every parameter moved by `step` times its part of `direction`."""
@@ -63,9 +59,6 @@ def _subject(module: nn.Module, inputs: Sequence[Tensor], seed: int) -> _Subject
             return evaluate(copied, wide)
 
     with torch.no_grad():
-        flat = _is_flat(outputs())
-        if flat:
-            _draw_afresh(copied, seed)
         weights = coefficients(outputs(), seed)
     trainable = [(name, p) for name, p in copied.named_parameters() if p.requires_grad]
     return _Subject(
@@ -73,22 +66,7 @@ def _subject(module: nn.Module, inputs: Sequence[Tensor], seed: int) -> _Subject
         parameters=[p for _, p in trainable],
         values=[p.detach().clone() for _, p in trainable],
         objective=lambda: objective(outputs(), weights),
-        remark="at fresh weights: with the stored ones all outputs are alike" if flat else "",
     )
-
-
-def _is_flat(outputs: Sequence[Tensor]) -> bool:
-    """Whether no output has any spread, as with weights that are placeholders."""
-    several = [output for output in outputs if output.numel() > 1]
-    return bool(several) and all(o.std() <= FLAT * o.abs().max() for o in several)
-
-
-def _draw_afresh(module: nn.Module, seed: int) -> None:
-    torch.manual_seed(seed)
-    for part in module.modules():
-        reset = getattr(part, "reset_parameters", None)
-        if callable(reset):
-            reset()
 
 
 def _gradients(subject: _Subject) -> list[Tensor | None]:
@@ -126,13 +104,14 @@ def _missing(subject: _Subject, gradients: Sequence[Tensor | None]) -> Check:
     return Check(name="gradient: present", passed=bool(subject.names) and not missing, detail=detail)
 
 
-def check_gradient(module: nn.Module, inputs: Sequence[Tensor], seed: int = 0) -> list[Check]:
+def check_gradient(module: nn.Module, inputs: Sequence[Tensor], seed: int = 0, remark: str = "") -> list[Check]:
     """Whether every trainable parameter has a gradient, and the gradient is right along five joint directions.
 
     Args:
         module: on any device; a float64 copy on the host is checked, in evaluation mode.
         inputs: host tensors of a small batch.
         seed: of the objective and of the random directions.
+        remark: said with each check.
     """
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         subject = _subject(module, inputs, seed)
@@ -144,5 +123,5 @@ def check_gradient(module: nn.Module, inputs: Sequence[Tensor], seed: int = 0) -
             raw = [torch.randn(v.shape, generator=generator).double() for v in subject.values] if index else gradients
             error = _error(subject, gradients, _scaled(raw, subject.values))
             name = f"random {index}" if index else "aligned"
-            checks.append(measured(f"gradient: {name}", error, TOLERANCE, subject.remark))
+            checks.append(measured(f"gradient: {name}", error, TOLERANCE, remark))
     return checks

@@ -6,7 +6,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from runtime.verify import read_trace
+from runtime.verify import Golden, GoldenCase, read_trace
+from runtime.verify.run import _gradient
 
 
 def failed(ran):
@@ -59,3 +60,14 @@ def test_a_parameter_baked_into_the_code_fails(tiny):
     tiny.edit("model.py", "from torch import nn\n", "from torch import nn\n" + text)
     ran = tiny.run("verify", "--json")
     assert ran.status == 5 and "gradient: present" in failed(ran) and "moved5: logits 0" in failed(ran)
+
+
+@pytest.mark.parametrize(("sigmas", "remark"), [((0.0,), ""), ((0.0, 1.0), "at redrawn weights")])
+def test_gradients_are_checked_at_redrawn_weights_where_a_case_has_them(sigmas, remark):
+    module, image = torch.nn.Linear(4, 2).eval(), torch.randn(2, 4)
+    cases = [GoldenCase(name=f"c{s}", inputs=(image,), outputs=(module(image),), sigma=s) for s in sigmas]
+    before = [p.clone() for p in module.parameters()]
+    found = _gradient(module, Golden(cases=tuple(cases)))
+    assert {c.detail for c in found if "random" in c.name} == {remark}
+    assert all(c.passed for c in found)
+    assert all(torch.equal(a, b) for a, b in zip(before, module.parameters(), strict=True))
