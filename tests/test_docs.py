@@ -1,12 +1,14 @@
 """Generated pages are fresh, and what the documentation links to exists."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from docs.codes import CODE, GROUPS, find_codes
 from docs.generate import DOCS, PAGES
+from runtime.train.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 WRITTEN = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -21,6 +23,18 @@ def test_generated_pages_are_fresh(name: str) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
     assert [t for t in targets if not (page.parent / t).exists()] == []
+
+
+def test_every_setting_of_a_run_is_explained() -> None:
+    page = (DOCS / "training.md").read_text()
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    told: set[str] = set()
+    for row in rows:
+        names = re.findall(r"`([\w.]+)`", row)
+        table = names[0].partition(".")[0]
+        told |= {name if "." in name else f"{table}.{name}" for name in names}
+    known = {f"{table.name}.{f.name}" for table in fields(Settings) for f in fields(getattr(Settings(), table.name))}
+    assert known - told == set()
 
 
 def test_every_code_of_the_source_is_listed() -> None:
