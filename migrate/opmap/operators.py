@@ -42,7 +42,7 @@ def read_rows(path: Path) -> list[list[str]]:
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as fault:
+    except (OSError, UnicodeDecodeError) as fault:
         found = error("MIG416", "operator table cannot be read", where=str(path), why=str(fault))
         raise MigrateError([found], Exit.INPUT) from fault
     return [line.split("\t") for line in lines if line and not line.startswith("#")]

@@ -212,7 +212,7 @@ def parse(path: Path, text: str) -> Table:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:
-        raise MigrateError([error("MIG411", "not a TOML file", where=str(path), why=str(fault))], Exit.INPUT) from fault
+        raise MigrateError([error("MIG411", "not a TOML file", where=path.name, why=str(fault))], Exit.INPUT) from fault
 
 
 def read_target(path: Path, text: str) -> Target:
@@ -272,4 +272,8 @@ def load_target(name_or_path: str | Path) -> Target:
     if not path.is_file():
         known = f"use one of {', '.join(list_targets())}, or the path of a .toml file"
         raise MigrateError([error("MIG410", f"target {given!r} does not exist", todo=known)], Exit.USAGE)
-    return read_target(path, path.read_text(encoding="utf-8"))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise MigrateError([error("MIG411", "not a TOML file", where=path.name, why=str(fault))], Exit.INPUT) from fault
+    return read_target(path, text)

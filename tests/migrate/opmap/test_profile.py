@@ -92,3 +92,10 @@ def test_a_profile_of_the_users_own_with_its_table_beside_it(tmp_path: Path):
     (tmp_path / "mine.tsv").write_text("# mine\nadd.out\n")
     target = load_target(tmp_path / "mine.toml")
     assert (target.name, target.operators.table) == ("mine", tmp_path / "mine.tsv")
+
+
+def test_a_profile_that_is_no_text_is_a_diagnostic(tmp_path: Path):
+    path = tmp_path / "vendor_a.toml"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(MigrateError, match="MIG411"):
+        load_target(path)
