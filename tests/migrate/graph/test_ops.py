@@ -1,6 +1,7 @@
 """Op declarations: each names a callable that exists, and a fold agrees with it."""
 
 import importlib.util
+import inspect
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,28 @@ def test_a_fold_computes_what_the_callable_does(name: str, args: tuple[Any, ...]
     assert op.fold is not None
     folded = np.asarray(op.fold(*known, **kwargs))
     assert folded.tolist() == op.callable()(*real, **kwargs).tolist()
+
+
+def parameters_of(op: Op) -> list[str]:
+    """The positional parameters of the callable; none where it is built in and does not tell."""
+    try:
+        found = inspect.signature(op.callable()).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+@pytest.mark.parametrize("op", [op for op in all_ops() if parameters_of(op)], ids=lambda op: op.name)
+def test_weights_by_name_are_learned(op: Op) -> None:
+    """An argument that is called a weight is a trained parameter, or the package would keep it as a constant."""
+    names = parameters_of(op)
+    learned = {names[i] for i in op.learns if i < len(names)}
+    assert {name for name in names if name in ("weight", "weights")} <= learned
+
+
+def test_an_unknown_op_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        get_op("no_such_op")
 
 
 def test_declaring_a_name_twice_shows_both_places() -> None:
