@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 2
 export PYTHONDONTWRITEBYTECODE = 1
+export ORT_DISABLE_TELEMETRY = 1 # its session file would lie in the temporary folder
 
 .PHONY: demo test check full golden docs bench clean
 
