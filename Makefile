@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 2
 export PYTHONDONTWRITEBYTECODE = 1
-export ORT_DISABLE_TELEMETRY = 1 # its session file would lie in the temporary folder
+# ONNX Runtime would leave a session file in the temporary folder.
+export ORT_DISABLE_TELEMETRY = 1
 
 .PHONY: demo test check full golden docs bench clean
 
