@@ -163,7 +163,8 @@ def _commands(report: Report) -> Iterator[Step]:
         return
     run = f"python -m {report.package}"
     device = f"--device {report.target.name}"
-    yield Step(text="Repeat the comparison on the device that will train", command=f"{run} verify {device}")
+    if report.parity:  # else nothing is stored that could be compared again
+        yield Step(text="Repeat the comparison on the device that will train", command=f"{run} verify {device}")
     yield Step(text="Train a few steps on synthetic data", command=f"{run} train {device} --steps 10")
     yield Step(
         text="Put your data in: local/data.py, or [data] in train.toml",

@@ -81,3 +81,8 @@ def test_commands_name_package_and_target_and_only_where_a_package_was_written(e
     commands = [s.command for s in summary.next_steps(example) if s.command]
     assert commands[0] == "python -m digits verify --device vendor_a"
     assert not [s for s in summary.next_steps(check_example) if s.command]
+
+
+def test_nothing_is_to_be_repeated_that_was_never_compared(example):
+    commands = [s.command for s in summary.next_steps(replace(example, parity=())) if s.command]
+    assert commands and not any(" verify " in command for command in commands)
