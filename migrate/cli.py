@@ -85,6 +85,8 @@ def check(
     """Tell what a training step of the model will meet on a target: operators, dtypes, memory, time."""
     from migrate import pipeline
 
+    if html:
+        pipeline.refuse_unwritable(html)
     options = pipeline.Options(
         input_shapes=parse_inputs(inputs),
         loss=cast(Any, loss),
@@ -193,7 +195,7 @@ def guarded(command: Callable[[], Any]) -> None:
     except MigrateError as fault:
         fail(fault.diagnostics, fault.status)
     except KeyboardInterrupt:
-        say("interrupted; nothing was written")
+        say("interrupted; nothing half-written is left")
         sys.exit(int(Exit.INTERRUPTED))
     except Exception:
         traceback.print_exc()

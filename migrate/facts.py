@@ -57,7 +57,7 @@ def build_report(
         mapping=tuple(mapping_row(row) for row in audit.rows),
         parity=tuple(parity(verification.rows)) if verification is not None else (),
         prediction=prediction(audit, target),
-        unverified=tuple(unverified(command, target, verification)),
+        unverified=tuple(unverified(command, target, audit.precision, verification)),
         diagnostics=(*(n for n in notes if n.code not in CHANGES), *found, *audit.diagnostics),
     )
 
@@ -157,19 +157,24 @@ def memory_split(audit: Audit) -> dict[str, int]:
     }
 
 
-def unverified(command: str, target: Target, verification: Any) -> Iterable[Unverified]:
+def unverified(command: str, target: Target, precision: str, verification: Any) -> Iterable[Unverified]:
     """What the run could not establish."""
     if command == "convert" and verification is None:
-        yield Unverified(what="parity with the source", why="--no-verify was given", todo="python -m NAME verify")
+        yield Unverified(what="parity with the source", why="--no-verify was given", todo="convert without --no-verify")
     if verification is not None:
         for note in verification.notes:
             yield Unverified(what="part of the verification", why=note)
-    if target.kind != "host":
         yield Unverified(
-            what=f"speed and memory on {target.name}",
-            why="predicted from the target's figures, not measured",
-            todo=f"python -m NAME verify --device {target.name}, then train there",
+            what="outputs in training mode",
+            why="the source's engine runs evaluation; only momentum, epsilon and dropout rates were held against it",
         )
+    if precision != "fp32":
+        yield Unverified(what=f"numbers in {precision}", why="the comparison with the source is in float32")
+    yield Unverified(
+        what=f"speed and memory on {target.name}",
+        why="predicted from the target's figures, not measured",
+        todo=f"python -m NAME train --device {target.name}",
+    )
 
 
 def verdict(command: str, audit: Audit, options: Options, verification: Any) -> Verdict:

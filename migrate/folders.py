@@ -35,7 +35,7 @@ def refuse_taken(folder: Path, overwrite: bool) -> None:
 
 def package_in(folder: Path) -> str | None:
     """The name of the package that a folder holds, None where it holds none."""
-    names = [path.parent.name for path in sorted(folder.glob("*/weights.json"))]
+    names = [path.parent.name for path in sorted(folder.glob("*/weights.json")) if path.parent.name != "local"]
     return names[0] if len(names) == 1 else None
 
 

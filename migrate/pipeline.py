@@ -150,6 +150,16 @@ def inspect(source: Any, input_shapes: dict[str, tuple[int, ...]], *, json: bool
     return "\n".join(map(printable, [*head, "", *print_graph(opened.graph).splitlines()]))
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Refuse, before the work, a file that could not be written after it.
+
+    Raises:
+        MigrateError: exit status 2, MIG107.
+    """
+    if path.is_dir() or not path.absolute().parent.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+        raise MigrateError([error("MIG107", "cannot write there", where=str(path))], Exit.USAGE)
+
+
 def write_html(report: Report, path: Path) -> None:
     """The report as one page."""
     from reports import render_html

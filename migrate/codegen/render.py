@@ -38,7 +38,7 @@ _TRAIN: dict[str, dict[str, Any]] = {
     "schedule": {"name": "cosine", "warmup_steps": 0, "min_lr_ratio": 0.1},
     "precision": {"mode": "fp32"},
     "data": {"kind": "synthetic", "path": ""},
-    "checkpoint": {"directory": "checkpoints", "every": 0, "keep": 2},
+    "checkpoint": {"directory": "local/checkpoints", "every": 0, "keep": 2},
     "distributed": {"bucket_mb": 25.0, "sync_batch_norm": False},
 }  # fmt: skip
 

@@ -86,7 +86,7 @@ class DataSettings:
 class CheckpointSettings:
     """`[checkpoint]`. `every = 0` saves at the end of the run only; the newest `keep` are kept."""
 
-    directory: str = "checkpoints"
+    directory: str = "local/checkpoints"
     every: int = _least(0, 0)
     keep: int = _least(2, 1)
 

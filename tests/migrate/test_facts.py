@@ -41,18 +41,21 @@ def test_verdict(command: str, found: Any, strict: bool, verification: Any, outc
     assert (got.outcome, got.exit_status) == (outcome, status)
 
 
+SPEED = "speed and memory on t"
+
+
 @pytest.mark.parametrize(
-    ("command", "kind", "verification", "words"),
+    ("command", "precision", "verification", "words"),
     [
-        ("convert", "host", None, ["parity with the source"]),
-        ("convert", "reference", checked(True), ["part of the verification", "speed and memory on t"]),
-        ("check", "host", None, []),
-        ("check", "reference", None, ["speed and memory on t"]),
+        ("convert", "fp32", None, ["parity with the source", SPEED]),
+        ("convert", "fp32", checked(True), ["part of the verification", "outputs in training mode", SPEED]),
+        ("convert", "bf16", None, ["parity with the source", "numbers in bf16", SPEED]),
+        ("check", "fp32", None, [SPEED]),
     ],
 )
-def test_what_is_not_established(command: str, kind: str, verification: Any, words: list[str]) -> None:
-    target: Any = SimpleNamespace(name="t", kind=kind)
-    assert [row.what for row in unverified(command, target, verification)] == words
+def test_what_is_not_established(command: str, precision: str, verification: Any, words: list[str]) -> None:
+    target: Any = SimpleNamespace(name="t", kind="reference")
+    assert [row.what for row in unverified(command, target, precision, verification)] == words
 
 
 def test_a_note_becomes_a_change() -> None:

@@ -247,13 +247,13 @@ def test_two_processes_compute_with_the_same_kernels(tiny):
     assert (tiny.root / "rank0").read_bytes() == (tiny.root / "rank1").read_bytes()
     chosen = [(tiny.root / f"chosen{rank}").read_text() for rank in (0, 1)]
     assert chosen[0] == chosen[1] != ""
-    assert (tiny.root / "checkpoints" / "kernels.json").is_file()
+    assert (tiny.root / "local" / "checkpoints" / "kernels.json").is_file()
 
 
 def test_the_command_says_what_it_chose(tiny):
     ran = tiny.run("train", "--steps", "2", "--json", "--set", "kernels.prove=true")
     assert ran.status == 0 and len(ran.losses) == 2
-    assert "error/reference" in ran.err and (tiny.root / "checkpoints" / "kernels.json").is_file()
+    assert "error/reference" in ran.err and (tiny.root / "local" / "checkpoints" / "kernels.json").is_file()
 
 
 @pytest.mark.slow
