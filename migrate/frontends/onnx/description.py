@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import onnx
 import onnx_ir as ir
 
 from migrate.graph.description import Description
@@ -36,6 +37,9 @@ def _oddities(model: ir.Model, counts: Counter[str], producer: str) -> list[str]
         found.append("there is no Dropout: exporters drop it in evaluation mode")
     if counts["Constant"] > len(model.graph.initializers):
         found.append("weights are stored in Constant nodes")
+    opset = model.opset_imports.get("", model.opset_imports.get("ai.onnx", 0))
+    if opset > (newest := onnx.defs.onnx_opset_version()):
+        found.append(f"opset {opset} is newer than {newest}, the newest known here: operators are read as of {newest}")
     written = " ".join([producer, *(f"{k} {v}" for k, v in model.metadata_props.items())]).lower()
     found += [f"the file went through {name}" for name in _SIMPLIFIERS if name in written]
     found += [f"control flow: {name} x {counts[name]}" for name in sorted(_CONTROL & counts.keys())]
