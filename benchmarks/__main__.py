@@ -28,7 +28,7 @@ from benchmarks.tables import Table, command_table, conversion_table, stage_tabl
 
 RESULTS = Path(__file__).parent / "results"
 QUICK = ("nudenet", "basic_pitch", "mlp")
-COMPILE_SECONDS = 240
+COMPILE_SECONDS = 120
 Section = tuple[Any, list[Table]]
 
 

@@ -198,7 +198,9 @@ def _real(name: str, **settings: Any) -> Case:
 
 TRAINED = (
     _real("basic_pitch", batch=1, compiled=False, slow=True, note="nmp.onnx, by tf2onnx: 2 s of audio to notes"),
-    _real("nudenet", batch=2, sizes={"height": 160, "width": 160}, note="320n.onnx, YOLOv8n at 160 x 160"),
+    _real(
+        "nudenet", batch=2, compiled=False, sizes={"height": 160, "width": 160}, note="320n.onnx, YOLOv8n at 160 x 160"
+    ),
     _real("silero_sequence", batch=32, note="silero_vad_16k_sequence.onnx; a batch is a sequence of 32 frames"),
     _made("mlp", MLP, lambda: torch.randn(2, 256), note="4 linear layers", batch=64),
     _made("resnet18", ResNet, _image, note="ResNet-18, half width, 32 x 32, BatchNorm folded by the exporter", batch=8),
