@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from migrate.codegen.plan import LossTerm, SpecPlan
 from migrate.errors import Exit, MigrateError, error
@@ -50,6 +50,8 @@ def class_axis(output: Output) -> int:
 def loss_terms(outputs: list[Output], specs: tuple[SpecPlan, ...], loss: str) -> tuple[LossTerm, ...]:
     """The loss of each floating-point output.
 
+    Where one is computed on logits, so are all, since a model runs once for a batch: the others activate theirs first.
+
     Raises:
         MigrateError: no output can be trained, or the loss is unknown.
     """
@@ -67,7 +69,18 @@ def loss_terms(outputs: list[Output], specs: tuple[SpecPlan, ...], loss: str) ->
         raise MigrateError(
             [error("MIG310", "no output is a floating-point tensor that a loss could use")], Exit.UNSUPPORTED
         )
+    if any(term.kind != "mse" for term in terms):
+        terms = [term if term.on_logits else _activating(term, outputs[term.output]) for term in terms]
     return tuple(terms)
+
+
+def _activating(term: LossTerm, output: Output) -> LossTerm:
+    """The same loss, computed from the output's logits."""
+    assert output.activation is not None
+    op = output.activation.op.name
+    dim = class_axis(output) if op != "sigmoid" else ""
+    given = f"outputs[{term.output}]"  # a term that is alone is never mixed with others
+    return replace(term, text=term.text.replace(given, f"{given}.{op}({dim})", 1), on_logits=True)
 
 
 def _auto(output: Output) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from migrate.codegen import Settings, render_package, to_module
 from migrate.errors import MigrateError
@@ -333,6 +334,21 @@ def test_an_activation_that_is_used_again_leaves_the_other_losses_on_logits(net:
     plan = net.plan(net.sigmoid(net.dense(x, 2)), used, net.mul(used, used))
     loss = render_package(plan)[f"{plan.name}/loss.py"]
     assert "binary_cross_entropy_with_logits(outputs[0]" in loss and "model.logits(*inputs)" in loss
+
+
+def test_a_loss_on_an_activated_value_leaves_the_others_on_logits(net: Any) -> None:
+    """A softmax over the batch has no classes: its loss is on probabilities, which logits are turned into first."""
+    x = net.batch(4)
+    scores = net.softmax(net.reshape(net.dense(x, 1), (-1,)), 0)
+    plan = net.plan(net.sigmoid(net.dense(x, 2)), scores, net.softmax(net.dense(x, 3), -1))
+    found: dict[str, Any] = {"F": F, "torch": torch, "Tensor": torch.Tensor, "nn": torch.nn}
+    functions = [n for n in ast.parse(render_package(plan)["net/loss.py"]).body if isinstance(n, ast.FunctionDef)]
+    exec("\n".join(ast.unparse(function) for function in functions), found)
+    module, targets = to_module(plan), (torch.rand(3, 2), torch.rand(3), torch.tensor([0, 2, 1]))
+    logits: Any = module.logits(inputs := torch.randn(3, 4))
+    meant = F.binary_cross_entropy_with_logits(logits[0], targets[0]) + F.cross_entropy(logits[2], targets[2])
+    meant = meant + F.mse_loss(module(inputs)[1], targets[1])
+    torch.testing.assert_close(found["compute_loss"](module, (inputs,), targets), meant)
 
 
 def test_an_unknown_loss_is_refused(net: Any) -> None:
