@@ -3,7 +3,7 @@
 Knows tensors by name, and nothing of what they mean. Layout of a checkpoint directory:
 
     step-00000010/  *.distcp .metadata   tensors
-                    state.json           everything else
+                    state.json           everything else, and the SHA-256 of .metadata
     latest                               name of the newest checkpoint
     weights.safetensors                  the model as the last run left it
     kernels.json                         verdicts on kernels, where the run proves them
@@ -11,8 +11,10 @@ Knows tensors by name, and nothing of what they mean. Layout of a checkpoint dir
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import pickle
 import re
 import shutil
 import warnings
@@ -30,11 +32,13 @@ from torch.distributed.checkpoint.metadata import TensorStorageMetadata
 from ..comm import World
 from ..package import PackageError
 
-SCHEMA = 1
+SCHEMA = 2
 LATEST = "latest"
 STATE = "state.json"
+METADATA = ".metadata"
 WEIGHTS = "weights.safetensors"
 KERNELS = "kernels.json"
+_DAMAGED = (OSError, ValueError, EOFError, AttributeError, pickle.UnpicklingError)
 _STEP = re.compile(r"step-(\d{8,})")
 
 
@@ -53,6 +57,10 @@ def _alone_is_fine() -> Generator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="torch.distributed is disabled")
         yield
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _checkpoints(root: Path) -> list[Path]:
@@ -89,7 +97,8 @@ def save(root: Path, step: int, tensors: dict[str, Tensor], state: Mapping[str, 
         raise PackageError(f"checkpoint {final} cannot be written: {error}", status=1) from error
     world.barrier()
     if world.is_main:
-        _replace_text(temporary / STATE, json.dumps({"schema": SCHEMA, "step": step, **state}, indent=1))
+        about = {"schema": SCHEMA, "step": step, "metadata_sha256": _digest(temporary / METADATA)}
+        _replace_text(temporary / STATE, json.dumps({**about, **state}, indent=1))
         shutil.rmtree(final, ignore_errors=True)
         temporary.replace(final)
         _replace_text(root / LATEST, final.name + "\n")
@@ -131,6 +140,11 @@ def load(checkpoint: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             raise PackageError(
                 f"{checkpoint} has schema {state.get('schema')!r}; this package reads {SCHEMA}", status=3
             )
+        # reading it unpickles, and unpickling runs whatever was written there
+        if _digest(checkpoint / METADATA) != state.get("metadata_sha256"):
+            raise PackageError(
+                f"checkpoint {checkpoint}: {METADATA} is not the file that was saved; resume from another", status=3
+            )
         stored = dcp.FileSystemReader(checkpoint).read_metadata().state_dict_metadata
         tensors = {
             name: torch.empty(facts.size, dtype=facts.properties.dtype)
@@ -140,7 +154,7 @@ def load(checkpoint: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         with _alone_is_fine():
             dcp.load(cast("dict[str, Any]", tensors), storage_reader=dcp.FileSystemReader(checkpoint), no_dist=True)
     # CheckpointException is a BaseException
-    except (OSError, ValueError, EOFError, dcp.api.CheckpointException) as error:
+    except (*_DAMAGED, dcp.api.CheckpointException) as error:
         raise PackageError(f"checkpoint {checkpoint} cannot be read: {error}; resume from another", status=3) from error
     return tensors, state
 

@@ -1,6 +1,8 @@
 """Checkpoints on disk: complete or absent, found again, pruned, and damaged ones refused."""
 
+import hashlib
 import json
+import pickle
 
 import pytest
 import torch
@@ -57,7 +59,31 @@ def test_finding(tmp_path):
         checkpoint.find(tmp_path, "auto")
 
 
-@pytest.mark.parametrize("damage", ["state", "schema", "metadata", "tensors"])
+def rewrite(saved, metadata):
+    """Replace `.metadata` and its hash, as it is where the writer itself was at fault."""
+    (saved / ".metadata").write_bytes(metadata)
+    state = json.loads((saved / "state.json").read_text())
+    state["metadata_sha256"] = hashlib.sha256(metadata).hexdigest()
+    (saved / "state.json").write_text(json.dumps(state))
+
+
+class Planted:
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return type(self.mark).touch, (self.mark,)
+
+
+def test_replaced_metadata_is_refused_before_it_runs(tmp_path):
+    saved = write(tmp_path, 1)
+    (saved / ".metadata").write_bytes(pickle.dumps(Planted(tmp_path / "mark")))
+    with pytest.raises(PackageError, match="not the file that was saved") as caught:
+        checkpoint.load(saved)
+    assert caught.value.status == 3 and not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize("damage", ["state", "schema", "metadata", "cut", "gone", "tensors"])
 def test_a_damaged_checkpoint_is_refused(tmp_path, damage):
     saved = write(tmp_path, 1)
     if damage == "state":
@@ -66,6 +92,10 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, damage):
         (saved / "state.json").write_text(json.dumps({"schema": 99}))
     elif damage == "metadata":
         (saved / ".metadata").unlink()
+    elif damage == "cut":
+        rewrite(saved, (saved / ".metadata").read_bytes()[:40])
+    elif damage == "gone":
+        rewrite(saved, b"cbuiltins\nno_such_class\n.")
     else:
         (saved / "__0_0.distcp").write_bytes(b"")
     with pytest.raises(PackageError) as caught:
