@@ -75,6 +75,17 @@ def is_symmetric(pads: list[Size]) -> bool:
     return pads[:half] == pads[half:] and all(isinstance(p, int) for p in pads)
 
 
+def spatial_rank(x: Value) -> int:
+    """The number of axes after batch and channels.
+
+    Raises:
+        Unsupported: torch has no convolution or pooling over so many.
+    """
+    if not 3 <= x.rank <= 5:
+        raise Unsupported(f"{x.name!r} has {max(x.rank - 2, 0)} spatial axes (1 to 3 are supported)")
+    return x.rank - 2
+
+
 @onnx_op("Conv")
 def onnx_conv(
     b: OnnxBuilder,
@@ -91,7 +102,7 @@ def onnx_conv(
 ) -> Value:
     """Symmetric padding is the convolution's own; any other is a `pad` before it."""
     del kernel_shape  # the weight has it
-    rank = W.rank - 2
+    rank = spatial_rank(W)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     kernel: Any = W.shape[2:]
     around = resolve_pads(X, rank, auto_pad, pads, kernel, strides, dilations)
@@ -142,7 +153,7 @@ def onnx_conv_transpose(
 ) -> Value:
     """Uneven pads are cut from the full result, of which torch's even padding is a special case."""
     del kernel_shape  # the weight has it
-    rank = W.rank - 2
+    rank = spatial_rank(W)
     kernel: Any = W.shape[2:]
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     extra = output_padding or (0,) * rank

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from migrate.frontends.onnx.importer import OnnxBuilder
-from migrate.frontends.onnx.ops.conv import is_symmetric, live, resolve_pads, torch_pads
+from migrate.frontends.onnx.ops.conv import is_symmetric, live, resolve_pads, spatial_rank, torch_pads
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import Size, Value
 
@@ -51,7 +51,7 @@ def onnx_max_pool(
     del storage_order  # the order of the indices, which are refused
     if b.num_outputs > 1:
         raise Unsupported("the indices of MaxPool are used")
-    rank = X.rank - 2
+    rank = spatial_rank(X)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     around = resolve_pads(X, rank, auto_pad, pads, kernel_shape, strides, dilations)
     pool = getattr(b, f"max_pool{rank}d")
@@ -91,11 +91,11 @@ def onnx_average_pool(
     strides: Any = None,
 ) -> Value:
     """Torch's own where padding is even and windows are whole, else the share of each window that counts is divided out."""
-    rank = X.rank - 2
+    rank = spatial_rank(X)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     around = resolve_pads(X, rank, auto_pad, pads, kernel_shape, strides, dilations)
     include = bool(count_include_pad)
-    if small(around, kernel_shape) and not ceil_mode and set(dilations) == {1} and rank <= 3:
+    if small(around, kernel_shape) and not ceil_mode and set(dilations) == {1}:
         extra = {} if include or not any(around) else {"count_include_pad": False}
         pool = getattr(b, f"avg_pool{rank}d")
         return pool(X, kernel_shape, stride=strides, padding=tuple(around[:rank]), **extra)
@@ -119,7 +119,7 @@ def onnx_lp_pool(
     strides: Any = None,
 ) -> Value:
     """The p-norm of absolute values; torch's own lacks the absolute value and padding."""
-    rank = X.rank - 2
+    rank = spatial_rank(X)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     around: list[Any] = resolve_pads(X, rank, auto_pad, pads, kernel_shape, strides, dilations)
     if ceil_mode:
