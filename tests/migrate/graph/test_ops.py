@@ -70,6 +70,10 @@ def test_weights_by_name_are_learned(op: Op) -> None:
     assert {name for name in names if name in ("weight", "weights")} <= learned
 
 
+def test_einsum_learns_every_operand() -> None:
+    assert set(range(1, 5)) <= set(get_op("einsum").learns)
+
+
 def test_an_unknown_op_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         get_op("no_such_op")
