@@ -1,6 +1,6 @@
 """The emitted model in memory: the same texts, compiled as a package that lives in `sys.modules` only.
 
-Its `.runtime` is the tool's own `runtime`. Knows no file system.
+It leaves them when the model is gone. Its `.runtime` is the tool's own `runtime`. Knows no file system.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import importlib.abc
 import importlib.util
 import itertools
 import sys
+import weakref
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from importlib.machinery import ModuleSpec
@@ -117,10 +118,20 @@ def _load(plan: PackagePlan) -> nn.Module:
     sys.meta_path.insert(0, finder)
     try:
         model: Any = importlib.import_module(f"{package}.model")
+        with _without_drawing():
+            module = model.Model()
+    except BaseException:
+        _forget(package)
+        raise
     finally:
         sys.meta_path.remove(finder)
-    with _without_drawing():
-        return model.Model()
+    weakref.finalize(module, _forget, package).atexit = False
+    return module
+
+
+def _forget(package: str) -> None:
+    for name in [n for n in sys.modules if n == package or n.startswith(package + ".")]:
+        del sys.modules[name]
 
 
 def _fill(module: nn.Module, plan: PackagePlan) -> None:

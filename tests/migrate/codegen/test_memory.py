@@ -1,5 +1,7 @@
 """The emitted model in memory: its numbers are the source's, and none is drawn."""
 
+import gc
+import sys
 from typing import Any
 
 import torch
@@ -22,3 +24,16 @@ def test_loading_draws_no_random_numbers(net: Any) -> None:
     assert torch.equal(torch.get_rng_state(), before)
     assert {tensor.key for tensor in plan.tensors} <= set(first)
     assert all(torch.equal(first[key], second[key]) for key in first)
+
+
+def test_modules_live_as_long_as_their_model(net: Any) -> None:
+    plan = net.plan(net.dense(net.batch(4), 3))
+    gc.collect()
+    before = {name for name in sys.modules if name.startswith("_migrated_")}
+    module = to_module(plan)
+    place = type(module).__module__
+    assert place in sys.modules and place not in before
+    del module
+    gc.collect()
+    assert {name for name in sys.modules if name.startswith("_migrated_")} <= before
+    assert "runtime" in sys.modules
