@@ -7,10 +7,14 @@ import inspect
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from typing import Any
 
+from migrate.graph import InferenceError, Value
+
 Handler = Callable[..., Any]
+_AXES = {"axis", "axes"}
+_OWN_AXES = {"Flatten": 1, "OneHot": 1}  # an axis after the last: where the matrix's columns are empty, and a new one
 
 
 class Unsupported(Exception):
@@ -26,6 +30,36 @@ class Unsupported(Exception):
 def parameters_of(handler: Handler) -> tuple[inspect.Parameter, ...]:
     """The parameters of a handler, in order."""
     return tuple(inspect.signature(handler).parameters.values())
+
+
+def _known(axes: Any) -> list[int]:
+    """The numbers of `axis` or `axes`, given as an attribute or as an input; none where they are not known."""
+    if isinstance(axes, Value):
+        axes = () if axes.static is None else tuple(axes.static.reshape(-1).tolist())
+    return [axis for axis in (axes if isinstance(axes, tuple) else (axes,)) if isinstance(axis, int)]  # pyright: ignore[reportUnknownVariableType]
+
+
+def _checked(handler: Handler, op_type: str) -> Handler:
+    """The handler, called with axes that its first input has only: not every callable looks, and `%` hides a wrong one."""
+    parameters = parameters_of(handler)[1:]
+    if _AXES.isdisjoint(p.name for p in parameters):
+        return handler
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    defaults = {p.name: p.default for p in parameters}
+
+    @wraps(handler)
+    def call(b: Any, *inputs: Any, **attributes: Any) -> Any:
+        given = {**defaults, **dict(zip(names, inputs, strict=False)), **attributes}
+        axes = [axis for name in _AXES for axis in _known(given.get(name))]
+        own = len(axes) if op_type == "Unsqueeze" else _OWN_AXES.get(op_type, 0)
+        rank = inputs[0].rank
+        places = max(rank + own, 1)  # a scalar counts as a vector of one
+        for axis in axes:
+            if not -places <= axis < places:
+                raise InferenceError(f"axis {axis} is out of range for an input of rank {rank}")
+        return handler(b, *inputs, **attributes)
+
+    return call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +86,8 @@ def onnx_op(op_type: str, *, since: int = 1, domain: str = "") -> Callable[[Hand
     """Register a handler for an operator from a schema version on.
 
     The handler's positional parameters are the operator's inputs (None where absent), its keyword-only parameters the
-    attributes with the schema's defaults. The first parameter is the `OnnxBuilder`.
+    attributes with the schema's defaults. The first parameter is the `OnnxBuilder`. An `axis` or `axes` counts the
+    first input's axes.
 
     Raises:
         ValueError: the same operator and version is registered twice; both places are shown.
@@ -65,7 +100,12 @@ def onnx_op(op_type: str, *, since: int = 1, domain: str = "") -> Callable[[Hand
             raise ValueError(f"{op_type} since {since} is registered twice: {versions[since].place} and {place}")
         family = handler.__module__.rsplit(".", 1)[-1]
         versions[since] = Entry(
-            op_type=op_type, domain=domain, since=since, handler=handler, family=family, place=place
+            op_type=op_type,
+            domain=domain,
+            since=since,
+            handler=_checked(handler, op_type),
+            family=family,
+            place=place,
         )
         return handler
 
