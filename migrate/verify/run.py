@@ -148,6 +148,7 @@ def _rows_of(document: Any, goldens: Goldens, engine: str) -> Iterator[Row]:
             metric=METRIC if plan is not None else "",
             engine=engine if plan is not None else _PACKAGE if case == "gradient" else "",
             detail=check["detail"],
+            decides=not check["informative"],
         )
 
 

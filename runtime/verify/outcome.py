@@ -12,13 +12,22 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One comparison; `error` and `tolerance` are relative, and None where there is nothing to measure."""
+    """One comparison; `error` and `tolerance` are relative, and None where there is nothing to measure.
+
+    An informative one that does not pass is shown and fails nothing.
+    """
 
     name: str
     passed: bool
     error: float | None = None
     tolerance: float | None = None
     detail: str = ""
+    informative: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether it speaks against the package."""
+        return not (self.passed or self.informative)
 
 
 def measured(name: str, error: float, tolerance: float, detail: str = "") -> Check:
@@ -36,8 +45,8 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Whether there are checks and all of them passed."""
-        return bool(self.checks) and all(check.passed for check in self.checks)
+        """Whether there are checks and none failed."""
+        return bool(self.checks) and not any(check.failed for check in self.checks)
 
     def document(self) -> dict[str, Any]:
         """As JSON values; an error that is no finite number becomes None."""
@@ -53,6 +62,7 @@ class Outcome:
                     "error": check.error if check.error is not None and math.isfinite(check.error) else None,
                     "tolerance": check.tolerance,
                     "detail": check.detail,
+                    "informative": check.informative,
                 }
                 for check in self.checks
             ],
@@ -61,11 +71,12 @@ class Outcome:
     def lines(self) -> list[str]:
         """As text, one line for each check, and the verdict."""
         shown = [self._line(check) for check in self.checks]
-        failed = sum(not check.passed for check in self.checks)
+        failed = sum(check.failed for check in self.checks)
         verdict = "verified" if self.passed else f"FAILED: {failed} of {len(self.checks)} checks"
         return [*shown, f"{self.package} on {self.device}: {verdict}"]
 
     def _line(self, check: Check) -> str:
         numbers = "" if check.error is None else f"  error {check.error:.2e}, tolerance {check.tolerance:.0e}"
         detail = f"  {check.detail}" if check.detail else ""
-        return f"{'ok  ' if check.passed else 'FAIL'}  {check.name}{numbers}{detail}"
+        mark = "ok  " if check.passed else "FAIL" if check.failed else "note"
+        return f"{mark}  {check.name}{numbers}{detail}"

@@ -16,6 +16,7 @@ from .forward import check_case, check_variation
 from .golden import Golden, read_golden
 from .gradient import check_gradient
 from .inventory import check_inventory
+from .linked import check_linked
 from .outcome import Check, Outcome
 from .perturb import REDRAWN, perturb
 from .trace import write_trace
@@ -74,6 +75,8 @@ def verify(package: Package, device_name: str, trace: Path | None = None, trace_
     device.seed(0)
     module = package.load_model().eval()
     checks = checks_of(module, golden, package, device)
+    if (linked := check_linked(package.directory / "runtime")) is not None:
+        checks.append(linked)
     if trace is not None:
         case = golden.case(trace_case) if trace_case is not None else golden.cases[0]
         write_trace(trace, module, case, device)

@@ -1,6 +1,7 @@
 """`verify` as a command: passes a sound package, and fails one with a planted fault, by name."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -19,9 +20,19 @@ def test_a_sound_package_passes(tiny):
     ran = tiny.run("verify", "--json", "--trace", "trace.safetensors", "--case", "batch3")
     document = json.loads(ran.out)
     assert ran.status == 0 and failed(ran) == [] and document["passed"] and document["schema"] == 1
-    assert document["checks"][0].keys() == {"name", "passed", "error", "tolerance", "detail"}
+    assert document["checks"][0].keys() == {"name", "passed", "error", "tolerance", "detail", "informative"}
     trace = read_trace(tiny.root / "trace.safetensors")
     assert next(iter(trace)) == "stem#0" and trace["block.conv#0"].shape == (3, 8, 4, 4)
+
+
+def test_an_edited_runtime_is_told_and_verified(tiny):
+    runtime = tiny.directory / "runtime"
+    source = runtime.resolve()
+    runtime.unlink()
+    shutil.copytree(source, runtime, ignore=shutil.ignore_patterns("__pycache__"))
+    (runtime / "manifest.json").write_text(json.dumps({"schema": 1, "files": {"cli.py": "0" * 64}}))
+    ran = tiny.run("verify")
+    assert ran.status == 0 and "note  runtime as linked  changed: cli.py" in ran.out
 
 
 @pytest.mark.parametrize(
