@@ -14,6 +14,7 @@ from migrate.graph.builder import Builder
 from migrate.graph.ir import Value
 from migrate.graph.sizes import NUM_SAMPLES as K
 from migrate.graph.sizes import Size, at, equal, numel
+from migrate.graph.weights import Step
 
 
 def reshape(b: Builder, x: Value, target: Sequence[Size]) -> Value:
@@ -36,16 +37,51 @@ def free_batch(b: Builder, x: Value, target: list[Size]) -> list[Size]:
     kept = any(not isinstance(t, int) and _scales(t, batch) for t in target)
     if not follows or kept:
         return target
-    if fits(x, target) and not (-1 in target and _is(target[0], declared) and x.shape[0] == batch):
+    place = _place_of_batch(x, batch)
+    if fits(x, target) and not _written_out(target, place, declared):
         return target
-    for axis, size in enumerate(target):
+    for axis in sorted(range(len(target)), key=lambda k: _unlikeliness(target, k, place, declared)):
+        size = target[axis]
         if not isinstance(size, int) or size <= 0 or size % declared:
             continue
-        freed: list[Size] = [*target[:axis], batch * (size // declared), *target[axis + 1 :]]
-        if fits(x, freed):
+        free: list[Size] = [*target[:axis], batch * (size // declared), *target[axis + 1 :]]
+        if fits(x, free):
             b.note(_freed(b, axis, size))
-            return freed
+            return free
     return target
+
+
+def _place_of_batch(x: Value, batch: Size) -> tuple[Size, Size]:
+    """How many places lie before the axis that follows the batch, and how many with what that axis holds beside it."""
+    axis = next(i for i, size in enumerate(x.shape) if _scales(size, batch))
+    before = numel(x.shape[:axis])
+    return before, before * (x.shape[axis] // batch)
+
+
+def _written_out(target: list[Size], place: tuple[Size, Size], declared: int) -> bool:
+    """Whether beside a -1, which fits any batch, a number stands for the batch at its very place."""
+    if -1 not in target:
+        return False
+    return any(_unlikeliness(target, axis, place, declared) == 0 for axis in range(target.index(-1)))
+
+
+def _unlikeliness(target: list[Size], axis: int, place: tuple[Size, Size], declared: int) -> int:
+    """How badly an axis suits the batch: a reshape keeps the order of elements, so as many places stay before the batch."""
+    if -1 in target[:axis]:
+        return 4
+    first, last = place
+    before = numel(target[:axis])
+    at_end = axis == len(target) - 1
+    if _is(target[axis], declared) and _divides(first, before) and _divides(before, last):
+        return 0
+    if equal(before, first):
+        return 3 if at_end else 1
+    inside = _divides(before, first) and _divides(first, before * target[axis])
+    return 2 if inside and not at_end else 4
+
+
+def _divides(part: Size, whole: Size) -> bool:
+    return all(at(part, k) and at(whole, k) % at(part, k) == 0 for k in range(K))
 
 
 def expand_to_batch(b: Builder, x: Value, axis: int, size: Size) -> Value:
@@ -55,6 +91,57 @@ def expand_to_batch(b: Builder, x: Value, axis: int, size: Size) -> Value:
     shape: list[Any] = [-1] * x.rank
     shape[axis] = size
     return b.expand(x, tuple(shape))
+
+
+def repeated(b: Builder, x: Value, target: Sequence[Size]) -> list[Size]:
+    """The shape to which a single row is repeated, with the number that stands for the batch replaced by the batch.
+
+    A number may be the batch by chance: this is for a second reading, after the first has led to shapes that do not fit.
+    """
+    shape, batch = list(target), b.graph.batch
+    if batch is None or not b.frees_repeats or x.rank != len(shape) or any(_scales(s, batch) for s in shape):
+        return shape
+    axes = [k for k, size in enumerate(shape) if x.shape[k] == 1 and _is(size, b.declared_batch)]
+    if axes and (b.declared_batch > 1 or axes[0] == 0):
+        shape[axes[0]] = batch
+    return shape
+
+
+def freed(b: Builder, value: Value, axis: int) -> Value:
+    """`value` with an axis on which it does not vary, and whose length is that of the baked batch, as long as the batch."""
+    batch, node = b.graph.batch, value.node
+    if batch is None or axis >= value.rank or not _is(value.shape[axis], b.declared_batch):
+        return value
+    if node is not None and node.op.name == "full":
+        shape = (*value.shape[:axis], batch, *value.shape[axis + 1 :])
+        return b.full(shape, *node.args[1:], **node.kwargs)
+    row = _row(b, value, axis)
+    return value if row is None else expand_to_batch(b, row, axis, batch)
+
+
+def _row(b: Builder, value: Value, axis: int) -> Value | None:
+    """What was repeated along the axis; None where it is not known to be one row."""
+    node = value.node
+    if node is not None and node.op.name == "expand" and isinstance(node.args[0], Value):
+        source: Value = node.args[0]
+        before = axis - (value.rank - source.rank)
+        same = [equal(s, t) for s, t in zip(source.shape, value.shape[value.rank - source.rank :], strict=True)]
+        if before < 0 or source.shape[before] != 1:
+            return None
+        if all(k == before or is_same for k, is_same in enumerate(same)) and source.rank == value.rank:
+            return source
+        kept = (*value.shape[:axis], 1, *value.shape[axis + 1 :])
+        return b.expand(source, kept)
+    if node is not None and node.op.name == "repeat" and node.args[0].rank == value.rank:
+        once = all(equal(n, 1) for k, n in enumerate(node.args[1]) if k != axis)
+        return node.args[0] if once and node.args[0].shape[axis] == 1 else None
+    if node is None and value.weight is not None:
+        array = value.weight.array()
+        first = array.take([0], axis)
+        if bool((array == first).all()):
+            made = value.weight.then(Step("slice", (axis, 0, 1)))
+            return b.weight(value.name, value.dtype, made, first.shape)
+    return None
 
 
 def fits(x: Value, target: Sequence[Size]) -> bool:

@@ -39,6 +39,7 @@ class Builder:
         self.scope: tuple[str, ...] = ()
         self.origin: tuple[str, ...] = ()
         self.declared_batch = 1
+        self.frees_repeats = False
         self._dims: dict[tuple[float, ...], Dim] = {}
         self._names: dict[str, int] = {}
         self._inferred: dict[Any, list[list[Any]]] = {}

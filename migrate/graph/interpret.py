@@ -1,11 +1,11 @@
-"""The reference execution of a graph: each op's callable, on real tensors. For tests, not for speed."""
+"""The reference execution of a graph: each op's callable, on real tensors. For tests and small constants, not for speed."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from migrate.graph.infer import torch_dtype
-from migrate.graph.ir import Arg, Graph, Value
+from migrate.graph.ir import Arg, Graph, Node, Value, sizes_in, tensors_in
 from migrate.graph.sizes import Dim, SizeOf, apply
 
 
@@ -37,6 +37,28 @@ def interpret(graph: Graph, *inputs: Any) -> tuple[Any, ...]:
         outs = out if isinstance(out, tuple | list) else (out,)
         env.update(zip(node.outputs, outs, strict=True))  # pyright: ignore[reportUnknownArgumentType]
     return tuple(get(value) for value in graph.outputs)
+
+
+def content_of(value: Value) -> Any:
+    """The content, as a numpy array, of a value that is computed from tensors of the model alone; None for others."""
+    nodes: dict[Node, None] = {}
+    if value.node is None or not _gather(value.node, nodes):
+        return None
+    (result,) = interpret(Graph(nodes=[*nodes], outputs=[value]))
+    return result.numpy()
+
+
+def _gather(node: Node, found: dict[Node, None]) -> bool:
+    """Add the nodes that lead to this one, in order; whether no input and no free size is among what they take."""
+    if node in found:
+        return True
+    if node.op.random or next(sizes_in((node.args, node.kwargs)), None) is not None:
+        return False
+    for value in tensors_in((node.args, node.kwargs)):
+        if value.weight is None and (value.node is None or not _gather(value.node, found)):
+            return False
+    found[node] = None
+    return True
 
 
 def _size(dim: Dim, get: Any) -> Any:

@@ -6,6 +6,7 @@ a target tensor back into the layout of its source. Knows numpy, no file format 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -57,6 +58,16 @@ class Weight:
     def array(self) -> Array:
         """The tensor in the target's layout."""
         return rearrange(self.read(), self.steps)
+
+    @property
+    def named(self) -> bool:
+        """Whether it is called as a module calls an attribute of its own, unlike what exporters make on their way."""
+        return re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", self.source) is not None
+
+    @property
+    def made(self) -> bool:
+        """Whether PyTorch's exporter made it on its way: such names no module has."""
+        return self.source.startswith("onnx::") or self.source.endswith("_output_0")
 
     def then(self, step: Step) -> Weight:
         """The same tensor after one more rearrangement; a permutation that undoes the last one vanishes."""

@@ -61,12 +61,15 @@ def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | Non
     batch, declared = (None, 1) if given and len(given) == len(inputs) else batch_symbol(inputs)
     symbols = list(dict.fromkeys(s for item in inputs for s in item.shape if isinstance(s, str)))
     first: MigrateError | None = None
-    for plan in candidates(symbols, batch):
+    baked = batch is not None and batch not in symbols
+    plans = [(plan, again) for again in (False, True)[: 1 + baked] for plan in candidates(symbols, batch)]
+    for count, (plan, again) in enumerate(plans):
         try:
-            graph = attempt(model, inputs, plan, batch, declared)
+            graph = attempt(model, inputs, plan, batch, declared, again)
         except MigrateError as fault:
-            first = first or fault
-            if fault.diagnostics[0].code not in ("MIG304", "MIG305"):
+            # at uneven sizes, which are tried first where any is free, much may fail that is well
+            first = fault if count == 0 or (count == 1 and not again) else first
+            if fault.diagnostics[0].code not in ("MIG304", "MIG305") and (count or len(plans) == 1):
                 raise
             continue
         for name, size in plan.items():

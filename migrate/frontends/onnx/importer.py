@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,8 @@ from migrate.errors import Diagnostic, Exit, MigrateError, error
 from migrate.frontends.onnx.registry import Entry, Unsupported, find, parameters_of
 from migrate.frontends.onnx.scopes import scope_of
 from migrate.frontends.onnx.sizes import InputSizes, Plan
-from migrate.graph import Builder, Dim, Graph, InferenceError, Size, SizeError, Value, Weight
+from migrate.graph import Builder, Dim, Graph, InferenceError, Size, SizeError, Value, Weight, batch
+from migrate.graph.interpret import content_of
 
 HALF = {"float16": "float32", "bfloat16": "float32"}
 _NAMES = {"float": "float32", "double": "float64"}
@@ -36,6 +38,8 @@ class OnnxBuilder(Builder):
             return value.static.reshape(-1).tolist()
         if value.weight is not None:
             return value.weight.array().reshape(-1).tolist()
+        if (array := content_of(value)) is not None:
+            return array.reshape(-1).tolist()
         raise Unsupported(f"{value.name!r} must be a constant or a size here, and is computed from the data")
 
     def number(self, value: Value | None, default: Any = None) -> Any:
@@ -82,7 +86,7 @@ class Importer:
     def run(self) -> Graph:
         """Import every node and the outputs."""
         for name, value in self.model.graph.initializers.items():
-            self.env[name] = self.constant(name, value.const_value)
+            self.env[name] = self.initializer(name, value.const_value)
         for node in self.model.graph:
             self.node(node)
         for value in self.model.graph.outputs:
@@ -101,6 +105,13 @@ class Importer:
         if made.node is not None and made not in outputs:
             self.builder.rename(made, name)
         outputs.append(made)
+
+    def initializer(self, name: str, tensor: Any) -> Value:
+        """A stored tensor. PyTorch stores a float of rank 0 under a module's attribute only if it is one: no number then."""
+        value = self.constant(name, tensor)
+        if value.rank == 0 and value.is_float and value.weight is not None and value.weight.named:
+            value.static = None if self.model.producer_name == "pytorch" else value.static
+        return value
 
     def constant(self, name: str, tensor: Any) -> Value:
         """An initializer, or the value of a `Constant` node: the two are one thing."""
@@ -122,11 +133,26 @@ class Importer:
             used = [i for i, v in enumerate(node.outputs, 1) if v.uses() or v.is_graph_output()]
             self.builder.num_outputs = max(used, default=1)
             self.builder.output_names = tuple(v.name or "" for v in node.outputs)
-            result = self.handled(entry, inputs, attributes)
+            result = self.with_batch_freed(entry, inputs, attributes)
         results = result if isinstance(result, tuple | list) else (result,)
         for value, made in zip(node.outputs, results, strict=False):  # pyright: ignore[reportUnknownArgumentType]
             if value.name:
                 self.env[value.name] = made
+
+    def with_batch_freed(self, entry: Entry, inputs: list[Value | None], attributes: dict[str, Any]) -> Any:
+        """What the handler makes; where a constant was repeated for a baked batch and does not fit, it is repeated anew."""
+        try:
+            return self.handled(entry, inputs, attributes)
+        except InferenceError:
+            if self.builder.declared_batch == 1:
+                raise
+            for axis in range(max((v.rank for v in inputs if v is not None), default=0)):
+                freed = [v if v is None else batch.freed(self.builder, v, axis) for v in inputs]
+                if all(a is b for a, b in zip(freed, inputs, strict=True)):
+                    continue
+                with suppress(InferenceError):
+                    return self.handled(entry, freed, attributes)
+            raise
 
     def handled(self, entry: Entry, inputs: list[Value | None], attributes: dict[str, Any]) -> Any:
         """What the handler makes; a word that its tables lack is the source's fault, not ours."""
@@ -206,19 +232,21 @@ def unbound(entry: Entry, node: ir.Node) -> str:
     return f"lacks {', '.join(missing)}" if missing else ""
 
 
-def attempt(model: ir.Model, inputs: list[InputSizes], plan: Plan, batch: str | None, declared: int) -> Graph:
-    """Import at one assignment of sizes.
+def attempt(
+    model: ir.Model, inputs: list[InputSizes], plan: Plan, symbol: str | None, declared: int, again: bool = False
+) -> Graph:
+    """Import at one assignment of sizes; `again` frees a baked batch more boldly.
 
     Raises:
         MigrateError: with the node at which it failed; its diagnostic's code tells sizes (MIG304) from operators (MIG203).
     """
     builder = OnnxBuilder(model.graph.name or "model")
-    builder.declared_batch = declared
+    builder.declared_batch, builder.frees_repeats = declared, again
     importer = Importer(model, builder)
-    baked = batch is not None and not any(batch in item.shape for item in inputs)
+    baked = symbol is not None and not any(symbol in item.shape for item in inputs)
     try:
         for item in inputs:
-            _add_input(importer, item, plan, batch, baked)
+            _add_input(importer, item, plan, symbol, baked)
         return importer.run()
     except InferenceError as fault:
         raise _failed("MIG304", "the shapes do not fit", builder, str(fault)) from fault
@@ -228,7 +256,7 @@ def attempt(model: ir.Model, inputs: list[InputSizes], plan: Plan, batch: str | 
         raise _failed("MIG203", "cannot be expressed exactly", builder, fault.reason, fault.todo) from fault
 
 
-def _add_input(importer: Importer, item: InputSizes, plan: Plan, batch: str | None, baked: bool) -> None:
+def _add_input(importer: Importer, item: InputSizes, plan: Plan, symbol: str | None, baked: bool) -> None:
     builder = importer.builder
     declared = builder.declared_batch
     (value,) = (v for v in importer.model.graph.inputs if v.name == item.name)
@@ -236,13 +264,16 @@ def _add_input(importer: Importer, item: InputSizes, plan: Plan, batch: str | No
     shape: list[Any] = []
     for axis, size in enumerate(item.shape):
         if axis == 0 and len(item.shape) > 1 and baked and size == declared:
-            size = batch
+            size = symbol
         sample = plan.get(size) if isinstance(size, str) else size
         shape.append((size, sample) if isinstance(sample, tuple) else sample)
     made = importer.env[item.name] = builder.input(item.name, dtype, shape)
-    if batch is not None and made.shape and isinstance(made.shape[0], Dim) and made.shape[0].values == plan[batch]:
-        builder.graph.batch = made.shape[0]
-        builder.graph.batch_axes[made.name] = 0
+    axis = next(
+        (i for i, s in enumerate(made.shape) if isinstance(s, Dim) and symbol and s.values == plan[symbol]), None
+    )
+    if axis is not None:
+        builder.graph.batch = made.shape[axis]  # pyright: ignore[reportAttributeAccessIssue]
+        builder.graph.batch_axes[made.name] = axis
 
 
 def _failed(code: str, what: str, builder: Builder, why: str, todo: str = "") -> MigrateError:

@@ -25,8 +25,17 @@ def _multiples(*factors: Sample) -> tuple[Sample, ...]:
 # No two triples, the batch among them, are multiples of one another: halving one size again and again never gives another.
 BATCH = (2, 3, 5)
 FREE = _multiples((2, 4, 7), (3, 5, 11), (2, 5, 6), (3, 4, 10), (2, 7, 9))
+UNEVEN = (
+    (64, 101, 211),
+    (96, 131, 173),
+    (64, 149, 187),
+    (96, 127, 199),
+    (64, 113, 229),
+)  # the first is a package's default
+SMALL = ((7, 12, 19), (11, 16, 27), (9, 14, 23), (10, 17, 13), (8, 15, 22))  # tables of positions may be short
 LARGE = _multiples((7, 8, 10), (8, 11, 12), (9, 11, 13), (10, 13, 15), (12, 17, 19))
 FIXED = (48, 32, 64, 224, 320, 16, 8)
+_BATCH_NAMES = ("batch", "batch_size", "batchsize", "batch_dim", "bs", "b", "n")
 _SPATIAL = {3: ("length",), 4: ("height", "width"), 5: ("depth", "height", "width")}
 
 
@@ -122,8 +131,12 @@ def _name(declared: int | str | None, tensor: str, axis: int, rank: int, names: 
 def batch_symbol(inputs: list[InputSizes]) -> tuple[str | None, int]:
     """The free size that is the batch, and the number that the source has for it (1 where it is free).
 
+    It is the one that is called so, on whatever axis (recurrent models have the time first), else the first axis.
     Where no input's first axis is free and all agree in it, that axis is taken to be a batch that was fixed at export.
     """
+    for item in inputs:
+        if named := [size for size in item.shape if isinstance(size, str) and size.lower() in _BATCH_NAMES]:
+            return named[0], 1
     for item in inputs:
         if item.shape and isinstance(item.shape[0], str):
             return item.shape[0], 1
@@ -134,10 +147,13 @@ def batch_symbol(inputs: list[InputSizes]) -> tuple[str | None, int]:
 
 
 def candidates(symbols: list[str], batch: str | None) -> Iterator[Plan]:
-    """Assignments to try in turn: all free, all free and large, then one symbol after the other fixed."""
+    """Assignments to try in turn: all free, from any size to even, large and small ones, then one symbol after the other fixed.
+
+    Where sizes are always even, half of one rounded up or down is the same: what is legal at any size must be read there.
+    """
     free = [s for s in symbols if s != batch]
     base: Plan = {batch: BATCH} if batch else {}
-    for table in (FREE, LARGE):
+    for table in (UNEVEN, FREE, LARGE, SMALL):
         yield base | {s: table[i % len(table)] for i, s in enumerate(free)}
         if not free:
             return

@@ -3,21 +3,40 @@
 1. a running statistic of a normalisation -> buffer of that kind;
 2. a float tensor of rank 1 or more in an argument that an op learns, directly or moved (sliced, joined, expanded) first
    -> parameter;
-3. such a tensor that is a mask, that is, added or multiplied only and with elements of -10000 and less -> buffer;
-4. anything else (indices, tables, constants) -> buffer.
+3. a float tensor from which, with other tensors of the source alone, such an argument is computed (the direction and the
+   length of a normalised weight, a scale's logarithm; not what is under a sine, which is a table) -> parameter;
+4. a float tensor called as an attribute that is subtracted, divided by, an exponent, a choice, an initial state or what a
+   layer takes, away from the model's inputs (where it would be the data's mean or deviation) -> parameter;
+5. of these, in arithmetic only: a mask (elements of -10000 and less), the frequencies of a sine (a geometric series), and
+   what an exporter wrote down (one number, or a state of zeros) -> buffer;
+6. anything else (indices, tables, constants) -> buffer.
 
 The op declarations say which arguments are which.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from migrate.graph.ir import Graph, Node, Value, tensors_in
 from migrate.graph.passes import Pass
-from migrate.graph.weights import Role
+from migrate.graph.weights import Array, Role
 
 MASKED = -1e4  # exporters write minus infinity as this or less
+TABLES = ("sin", "cos")
+SOMETIMES = {
+    **dict.fromkeys(("sub", "div"), (0, 1)),
+    "pow": (1,),
+    "where": (1, 2),
+    "sdpa": (0, 1, 2),
+    **{f"{op}{rank}d": (0,) for op in ("conv", "conv_transpose") for rank in (1, 2, 3)},
+    **dict.fromkeys(("batch_norm", "instance_norm", "group_norm"), (0,)),
+    **dict.fromkeys(("lstm", "gru", "gru_reset_first", "rnn_tanh", "rnn_relu"), (1,)),
+}
+STATISTIC = re.compile(r"(mean|std|var|eps|epsilon)$")
 
 
 @dataclass(slots=True)
@@ -27,17 +46,31 @@ class _Uses:
     learned: set[Value] = field(default_factory=set[Value])
     layers: set[Value] = field(default_factory=set[Value])
     kinds: dict[Value, str] = field(default_factory=dict[Value, str])
+    constant: set[Value] = field(default_factory=set[Value])
+    raw: set[Value] = field(default_factory=set[Value])
+    added: set[Value] = field(default_factory=set[Value])
 
     def collect(self, node: Node) -> None:
         """Add what a node does with its arguments; nodes come last first."""
-        for position in node.op.learns:
+        is_constant = not self.constant.isdisjoint(node.outputs)
+        for position in () if is_constant else node.op.learns:
             if position < len(node.args):
                 self._learn(node.args[position], layer=node.op.family != "elementwise")
+        if node.op.name == "add":
+            self.added.update(tensors_in(node.args))
+        if not is_constant and self.raw.isdisjoint(tensors_in(node.args)):
+            places = tuple(node.args[i] for i in SOMETIMES.get(node.op.name, ()))
+            self._learn(tuple(v for v in tensors_in(places) if self._is_named(v)), layer=False)
         for position, kind in node.op.statistics:
             if position < len(node.args) and isinstance(node.args[position], Value):
                 self.kinds[node.args[position]] = kind
-        if node.op.moves and not self.learned.isdisjoint(node.outputs):
-            self._learn(node.args[0], layer=not self.layers.isdisjoint(node.outputs))
+        if self.learned.isdisjoint(node.outputs):
+            return
+        layer = not self.layers.isdisjoint(node.outputs)
+        if node.op.moves:
+            self._learn(node.args[0], layer)
+        elif is_constant and node.op.name not in TABLES:
+            self._learn(tuple(v for v in node.inputs if not _is_number(v)), layer)
 
     def _learn(self, arg: object, layer: bool) -> None:
         values = set(tensors_in(arg))
@@ -45,24 +78,77 @@ class _Uses:
         if layer:
             self.layers |= values
 
+    def _is_named(self, value: Value) -> bool:
+        """Whether it is a weight called as an attribute and not as statistics are, or comes from one."""
+        if value.weight is not None:
+            return value.weight.named and STATISTIC.search(value.weight.source) is None
+        if value.node is None or value not in self.constant:
+            return False
+        return any(self._is_named(taken) for taken in tensors_in(value.node.args))
+
     def role(self, value: Value) -> Role:
         """The role of a weight."""
-        if value not in self.learned or value in self.kinds or not value.is_float or value.rank == 0:
+        if (
+            value not in self.learned
+            or value in self.kinds
+            or not value.is_float
+            or (value.rank == 0 and value.static is not None)
+        ):
             return "buffer"
         assert value.weight is not None
-        return "buffer" if not value.weight.source or self._is_mask(value) else "parameter"
-
-    def _is_mask(self, value: Value) -> bool:
-        if value in self.layers or value.rank < 2:
-            return False
-        assert value.weight is not None
         array = value.weight.array()
-        return bool(array.size and array.min() <= MASKED)
+        is_table = _is_geometric(array) or (value not in self.layers and self._is_table(value, array))
+        return "buffer" if is_table or not value.weight.source else "parameter"
+
+    def _is_table(self, value: Value, array: Array) -> bool:
+        """Whether a tensor that takes part in arithmetic only is a mask or what an exporter wrote down."""
+        if not array.size:
+            return False
+        made = value.weight is not None and value.weight.made and bool((array == array.flat[0]).all())
+        # zeros that are added may be the bias of a fresh layer
+        if made and (array.size == 1 or (array.flat[0] in (0, 1) and value not in self.added)):
+            return True
+        return value.rank != 1 and bool(array.min() <= MASKED)
+
+
+def _is_geometric(array: Array) -> bool:
+    """Whether along its only axis each element is the same multiple, other than 1, of the one before."""
+    if array.size != max(array.shape, default=0):
+        return False
+    array = array.reshape(-1)
+    if array.size < 4 or not bool((array > 0).all()):
+        return False
+    ratios = array[1:] / array[:-1]
+    return bool(np.allclose(ratios, ratios[0], rtol=1e-3) and not np.isclose(ratios[0], 1, rtol=1e-2))
+
+
+def _inputs(graph: Graph) -> set[Value]:
+    """The inputs, moved or in another type."""
+    found = set(graph.inputs)
+    for node in graph.nodes:
+        if (node.op.moves or node.op.name == "cast") and not found.isdisjoint(tensors_in(node.args)):
+            found.update(node.outputs)
+    return found
+
+
+def _is_number(value: Value) -> bool:
+    """Whether it is one number that an exporter wrote down, such as the root of a width."""
+    return value.weight is not None and not value.weight.named and all(size == 1 for size in value.shape)
+
+
+def _computed_from_weights(graph: Graph) -> set[Value]:
+    """What is computed from tensors of the source and from sizes, and nothing else."""
+    found: set[Value] = set()
+    for node in graph.nodes:
+        taken = list(tensors_in((node.args, node.kwargs)))
+        if taken and all(value.weight is not None or value in found for value in taken):
+            found.update(node.outputs)
+    return found
 
 
 def assign_roles(graph: Graph) -> int:
     """Set `weight.role` and `weight.kind` of every weight, and return how many are parameters."""
-    uses = _Uses()
+    uses = _Uses(constant=_computed_from_weights(graph), raw=_inputs(graph))
     for node in reversed(graph.nodes):
         uses.collect(node)
     for value in graph.weights():

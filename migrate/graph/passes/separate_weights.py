@@ -42,11 +42,18 @@ def _is_coincidence(value: Value, users: list[Node]) -> bool:
     """Whether it is a constant vector whose users have no other weight in common."""
     if value.rank != 1 or value.weight is None:
         return False
+    if any(node.op.moves or not _has_role(node, value) for node in users):
+        return False  # parts of one vector are one vector's; what is computed from it is one computation's
     array = value.weight.array()
     if array.size and bool((array != array.flat[0]).any()):
         return False
     others = [{v for v in tensors_in((n.args, n.kwargs)) if v.weight and v.rank > 1} for n in users]
     return not set[Value].intersection(*others)
+
+
+def _has_role(node: Node, value: Value) -> bool:
+    places = (*node.op.learns, *dict(node.op.statistics))
+    return any(value in set(tensors_in(node.args[place])) for place in places if place < len(node.args))
 
 
 def _split(value: Value, node: Node, names: set[str], only_statistics: bool) -> int:

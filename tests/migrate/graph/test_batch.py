@@ -28,6 +28,31 @@ def test_a_baked_batch_is_freed(rest: tuple[int, ...], target: list[int], declar
     assert [str(s) for s in y.shape] == [str(s) for s in expected]
 
 
+MOVED = [
+    # the input's shape, target, declared batch, resulting shape: as in attention with the time first, and windows
+    ((4, "N", 8), [4, 8, 4], 4, ["4", "2*batch", "4"]),
+    ((5, "N", 8), [5, 2, 4], 1, ["5", "2*batch", "4"]),
+    ((5, "2N", 4), [5, 8], 1, ["5*batch", "8"]),
+    (("6N", 8), [6, 1, 8], 1, ["6", "batch", "8"]),
+    (("16N", 8), [1, 4, 4, -1], 1, ["batch", "4", "4", "8"]),
+    (("2N", 5, 4), [1, 2, 5, 4], 1, ["batch", "2", "5", "4"]),
+    ((5, "N", 8), [5, -1, 4], 1, ["5", "2*batch", "4"]),
+]
+
+
+@pytest.mark.parametrize(("shape", "target", "declared", "expected"), MOVED)
+def test_the_batch_stays_at_its_place(shape: Any, target: list[int], declared: int, expected: list[str]) -> None:
+    b = Builder()
+    b.declared_batch = declared
+    b.graph.batch = b.input("i", "float32", [("batch", (2, 3, 5))]).shape[0]
+    times = [int(s.strip("N") or 1) if isinstance(s, str) else 0 for s in shape]
+    sizes = [(str(s), tuple(n * k for n in (2, 3, 5))) if k else s for s, k in zip(shape, times, strict=True)]
+    y = reshape(b, b.input("x", "float32", sizes), target)
+    batches = {(2 * k, 3 * k, 5 * k): f"{k}*batch" if k > 1 else "batch" for k in range(1, 9)}
+    found = [batches.get(getattr(s, "values", ()), str(s)) for s in y.shape]
+    assert found == expected
+
+
 def test_freeing_is_reported_with_its_place() -> None:
     b = Builder()
     x = b.input("x", "float32", [("batch", (2, 3, 5)), 4, 31])

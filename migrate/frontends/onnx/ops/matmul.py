@@ -10,7 +10,7 @@ from migrate.graph import Value
 @onnx_op("MatMul")
 def onnx_matmul(b: OnnxBuilder, A: Value, B: Value) -> Value:
     """MatMul(x, W) is linear(x, W transposed)."""
-    if B.weight is not None and B.rank == 2 and A.weight is None and A.rank > 1:
+    if B.weight is not None and B.rank == 2 and A.weight is None and A.rank:
         return b.linear(A, b.permute(B, (1, 0)))
     return b.matmul(A, B)
 

@@ -78,13 +78,20 @@ def onnx_batch_normalization_1(
     return onnx_batch_normalization_9(b, X, scale, B, mean, var, epsilon=epsilon, momentum=momentum)
 
 
+def _is_all(value: Value, number: int) -> bool:
+    weight = value.weight
+    return weight is not None and not weight.named and bool((weight.array() == number).all())
+
+
 @onnx_op("InstanceNormalization")
 def onnx_instance_normalization(
     b: OnnxBuilder, input: Value, scale: Value, B: Value, *, epsilon: float = 1e-5, consumed_inputs: Any = None
 ) -> Value:
-    """Over the places of each channel of each sample."""
+    """Over the places of each channel of each sample; the ones and zeros of an exporter are no scale and no bias."""
     del consumed_inputs
-    return b.instance_norm(input, weight=scale, bias=B, eps=epsilon)
+    if _is_all(scale, 1) and _is_all(B, 0):
+        return b.instance_norm(input, eps=epsilon)
+    return b.instance_norm(input, None, None, scale, B, eps=epsilon)
 
 
 @onnx_op("LayerNormalization", since=17)

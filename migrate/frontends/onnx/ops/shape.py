@@ -209,7 +209,7 @@ def broadcast(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
 @onnx_op("Expand", since=8)
 def onnx_expand(b: OnnxBuilder, input: Value, shape: Value) -> Value:
     """Broadcasting in both directions: a 1 in `shape` leaves the input's size."""
-    target = broadcast(input.shape, b.numbers(shape))
+    target = batch.repeated(b, input, broadcast(input.shape, b.numbers(shape)))
     offset = len(target) - input.rank
     if offset == 0 and all(equal(s, t) for s, t in zip(input.shape, target, strict=True)):
         return input
@@ -221,6 +221,9 @@ def onnx_expand(b: OnnxBuilder, input: Value, shape: Value) -> Value:
 def onnx_tile(b: OnnxBuilder, input: Value, repeats: Value) -> Value:
     """Repeats each axis."""
     times = b.numbers(repeats)
+    if b.frees_repeats and len(times) == input.rank:
+        sizes = batch.repeated(b, input, [s * n for s, n in zip(input.shape, times, strict=True)])
+        times = [s if size == 1 else n for s, n, size in zip(sizes, times, input.shape, strict=True)]
     return input if all(equal(t, 1) for t in times) else b.repeat(input, tuple(times))
 
 

@@ -308,3 +308,29 @@ def test_statistics_as_outputs_are_refused() -> None:
 def test_nothing_to_train() -> None:
     fault = refusal(build([node("Relu", ["x"], ["y"])], {}))
     assert (fault.status, fault.diagnostics[0].code) == (Exit.UNSUPPORTED, "MIG313")
+
+
+class Prompted(nn.Module):
+    """A class token and a learned query, both repeated for every sample, a scale of rank 0, and a size given by factors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.token, self.query = nn.Parameter(torch.randn(1, 1, 8)), nn.Parameter(torch.randn(1, 3, 8))
+        self.attention, self.scale = nn.MultiheadAttention(8, 2, batch_first=True), nn.Parameter(torch.tensor(0.7))
+
+    def forward(self, x):
+        x = torch.cat([self.token.expand(len(x), -1, -1), x], 1)
+        x = nn.functional.interpolate(x.transpose(1, 2), scale_factor=2.0).transpose(1, 2)
+        return self.attention(self.query.expand(len(x), -1, -1), x, x)[0] * self.scale.exp()
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize("fold", [False, True])
+def test_what_is_repeated_for_a_baked_batch_follows_it(batch: int, fold: bool) -> None:
+    torch.manual_seed(0)
+    source = Prompted().eval()
+    module = migrate.to_module(export(source, (torch.randn(batch, 5, 8),), free=False, fold=fold))
+    x = torch.randn(3, 5, 8)
+    torch.testing.assert_close(module(x), source(x), rtol=1e-4, atol=1e-5)
+    count = sum(p.numel() for p in source.parameters())
+    assert sum(p.numel() for p in module.parameters()) == count

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from migrate.errors import Exit, MigrateError
 from migrate.frontends.onnx import load_onnx, open_onnx
-from migrate.frontends.onnx.sizes import BATCH, FREE, LARGE, batch_symbol, candidates, input_sizes
+from migrate.frontends.onnx.sizes import BATCH, FREE, LARGE, SMALL, UNEVEN, batch_symbol, candidates, input_sizes
+from migrate.graph.interpret import interpret
 from tests.onnx_files import build, floats, node, weight
 
 
@@ -59,6 +61,8 @@ def test_one_name_is_one_size() -> None:
         ([(8,)], (None, 1)),
         ([(4, 3), ()], ("batch", 4)),
         ([(2, 3), ("N", 5)], ("N", 1)),
+        ([("time", "batch", 5)], ("batch", 1)),
+        ([("time", 5), (2, "Batch_Size", 5)], ("Batch_Size", 1)),
     ],
 )
 def test_the_batch(declared: Any, batch: Any) -> None:
@@ -67,11 +71,42 @@ def test_the_batch(declared: Any, batch: Any) -> None:
 
 def test_samples_are_told_apart() -> None:
     """No two of them are equal, none is 1, and no size is a multiple of another at every assignment."""
-    for table in (FREE, LARGE):
+    for table in (UNEVEN, FREE, LARGE, SMALL):
         for one, other in combinations((BATCH, *table), 2):
             assert one != other and min(*one, *other) > 1
             ratios = {a / b for a, b in zip(one, other, strict=True)}
             assert len(ratios) > 1
+
+
+def test_half_of_a_size_is_rounded_as_the_source_does() -> None:
+    """At even sizes alone, a size less twice its half would be taken for 0."""
+    nodes = [
+        node("MaxPool", ["x"], ["half"], kernel_shape=[2], strides=[2]),
+        node("Concat", ["half", "half"], ["twice"], axis=2),
+        node("Shape", ["x"], ["full"], start=2),
+        node("Shape", ["twice"], ["even"], start=2),
+        node("Sub", ["full", "even"], ["rest"]),
+        node("Concat", ["none", "rest"], ["pads"], axis=0),
+        node("Pad", ["twice", "pads"], ["padded"]),
+        node("Add", ["x", "padded"], ["y"]),
+    ]
+    graph = load_onnx(build(nodes, {"none": np.zeros(5, np.int64)}, inputs=("x", ("batch", 3, "length"))))
+    x = torch.arange(2 * 3 * 7.0).reshape(2, 3, 7)
+    (y,) = interpret(graph, x)
+    pooled = torch.nn.functional.max_pool1d(x, 2)
+    assert torch.equal(y, x + torch.nn.functional.pad(torch.cat([pooled, pooled], 2), (0, 1)))
+
+
+def test_a_short_table_of_positions_leaves_the_length_free() -> None:
+    nodes = [
+        node("Shape", ["x"], ["length"], start=1, end=2),
+        node("Slice", ["table", "zero", "length", "zero"], ["positions"]),
+        node("Add", ["x", "positions"], ["y"]),
+    ]
+    zero = np.zeros(1, np.int64)
+    graph = load_onnx(build(nodes, {"table": weight(40, 8), "zero": zero}, inputs=("x", ("batch", "length", 8))))
+    assert not graph.notes
+    assert interpret(graph, torch.zeros(2, 9, 8))[0].shape == (2, 9, 8)
 
 
 def test_candidates_go_from_free_to_fixed() -> None:

@@ -61,6 +61,66 @@ return %e"""
     }  # fmt: skip
 
 
+def test_what_a_weight_is_computed_from_is_trained() -> None:
+    """A direction and a length make the weight; a table of angles is none."""
+    before = """weight $direction: float32[4, 4] unknown
+weight $length: float32[4, 1] unknown
+weight $log: float32[4] unknown
+weight $angles: float32[4] unknown
+%n = vector_norm($direction, 2, (1,), keepdim=True)
+%d = div($direction, %n)
+%w = mul(%d, $length)
+%a = linear(%x, %w, None)
+%e = exp($log)
+%b = mul(%a, %e)
+%s = sin($angles)
+%c = mul(%b, %s)
+return %c"""
+    roles = [line.split() for line in after(before, SEPARATE_WEIGHTS, ASSIGN_ROLES).splitlines()[:4]]
+    assert {line[1].strip("$:"): line[-1] for line in roles} == {
+        "direction": "parameter", "length": "parameter", "log": "parameter", "angles": "buffer",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("weight", "use", "role"),
+    [
+        ("$centre: float32[4]", "sub(%h, $centre)", "parameter"),
+        ("$centre: float32[4]", "sub(%x, $centre)", "buffer"),
+        ("$running_mean: float32[4]", "sub(%h, $running_mean)", "buffer"),
+        ("$p: float32[1]", "pow(%h, $p)", "parameter"),
+        ("$token: float32[4]", "where(%m, %h, $token)", "parameter"),
+        ("$v_output_0: float32[1]", "mul(%h, $v_output_0)", "buffer"),
+        ("$v_output_0: float32[4]", "mul(%h, $v_output_0)", "buffer"),
+        ("$v_output_0: float32[4, 4]", "linear(%h, $v_output_0)", "parameter"),
+    ],
+)
+def test_roles_in_arithmetic(weight: str, use: str, role: str) -> None:
+    """Away from the inputs an attribute is trained; what the exporter made, all zeros here, is a constant."""
+    graph = parse_graph(f"{HEAD}weight {weight} unknown\n%h = relu(%x)\n%m = gt(%h, 0.5)\n%y = {use}\nreturn %y")
+    run_passes(graph, [SEPARATE_WEIGHTS, ASSIGN_ROLES])
+    assert [value.weight.role for value in graph.weights()] == [role]
+
+
+@pytest.mark.parametrize(("ratio", "role"), [(0.1, "buffer"), (1.0, "parameter")])
+def test_frequencies_are_a_table(ratio: float, role: str) -> None:
+    graph = parse_graph(HEAD + "weight $inv_freq: float32[4] unknown\n%a = mul(%x, $inv_freq)\n%y = sin(%a)\nreturn %y")
+    (value,) = graph.weights()
+    value.weight = replace(value.weight, read=lambda: np.power(ratio, np.arange(4, dtype="float32")))
+    run_passes(graph, [SEPARATE_WEIGHTS, ASSIGN_ROLES])
+    assert [value.weight.role for value in graph.weights()] == [role]
+
+
+@pytest.mark.parametrize("use", ["getitem($w, (slice(None, 4),))", "reciprocal($w)"])
+def test_parts_of_a_vector_and_what_is_computed_from_it_stay_one_parameter(use: str) -> None:
+    """The biases of queries and keys in one fresh vector; an exponent and its reciprocal."""
+    graph = parse_graph(
+        f"{HEAD}weight $w: float32[4] unknown\n%a = add(%x, $w)\n%p = {use}\n%b = mul(%a, %p)\nreturn %b"
+    )
+    run_passes(graph, [SEPARATE_WEIGHTS, ASSIGN_ROLES])
+    assert len(graph.weights()) == 1
+
+
 def test_a_matrix_in_two_layers_stays_one_parameter() -> None:
     before = """weight $w: float32[4, 4] unknown
 %a = linear(%x, $w, None)

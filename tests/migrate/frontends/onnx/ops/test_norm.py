@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+import migrate
 from migrate.errors import MigrateError
 from tests.migrate.frontends.onnx.ops.cases import Case, check, graph_of, x
+from tests.onnx_files import build, node
 
 X, S, B, M = x(2, 6, 4, 5), x(6, seed=1), x(6, seed=2), x(6, seed=3)
 V = np.abs(x(6, seed=4)) + 0.5
@@ -59,3 +61,13 @@ def test_running_statistics_as_outputs_are_refused() -> None:
     )
     with pytest.raises(MigrateError, match="running statistics"):
         graph_of(case)
+
+
+@pytest.mark.parametrize(
+    ("names", "trained"), [(("s", "b"), 3), (("/n/Constant_output_0", "/n/Constant_1_output_0"), 1)]
+)
+def test_a_scale_of_ones_is_trained_unless_an_exporter_made_it(names: tuple[str, str], trained: int) -> None:
+    weights = dict(zip(names, (np.ones(6, np.float32), np.zeros(6, np.float32)), strict=True)) | {"g": x(6, 1, 1)}
+    nodes = [node("InstanceNormalization", ["x", *names], ["n"]), node("Mul", ["n", "g"], ["y"])]
+    module = migrate.to_module(build(nodes, weights, inputs=("x", ("N", 6, 4, 5))))
+    assert len([*module.parameters()]) == trained

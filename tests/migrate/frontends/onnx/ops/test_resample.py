@@ -3,7 +3,9 @@
 import pytest
 
 from migrate.errors import MigrateError
+from migrate.frontends.onnx import load_onnx
 from tests.migrate.frontends.onnx.ops.cases import Case, check, f32, graph_of, ints, x
+from tests.onnx_files import build, node
 
 X = x(2, 3, 5, 6)
 COORDINATES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
@@ -122,3 +124,13 @@ def test_another_rule_is_our_own() -> None:
 def test_aligned_corners_at_a_size_that_is_not_whole_are_refused() -> None:
     with pytest.raises(MigrateError, match="engines differ"):
         graph_of(scaled("linear", "align_corners", 1.7, 0.7))
+
+
+def test_factors_that_are_joined_of_constants_are_known() -> None:
+    """So the TorchScript exporter writes a scale where it folds nothing."""
+    nodes = [node("Concat", ["ones", "twos"], ["scales"], axis=0), node("Resize", ["x", "", "scales"], ["y"])]
+    graph = load_onnx(build(nodes, {"ones": f32(1, 1), "twos": f32(2, 2)}, inputs=("x", ("N", 3, "H", "W"))))
+    assert all(
+        new.values == (2 * old).values
+        for new, old in zip(graph.outputs[0].shape[2:], graph.inputs[0].shape[2:], strict=False)
+    )
