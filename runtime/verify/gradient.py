@@ -20,7 +20,7 @@ TOLERANCE = 1e-5
 GOOD_ENOUGH = 1e-6
 """A difference as good as this one ends the search for a better step."""
 
-CHANGES = (1e-5, 1e-6, 1e-4, 1e-7)
+CHANGES = (1e-5, 1e-6, 1e-4, 1e-7, 1e-8)
 """Wished changes of the objective: large ones cross kinks (ReLU, clamp), small ones drown in rounding; the best counts."""
 
 LARGEST_STEP = 0.01
