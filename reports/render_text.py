@@ -113,7 +113,9 @@ def _mapping(page: _Page, report: Report, every: bool) -> None:
         table.add_row(
             state, _name(row.operator), units.number(row.count), _text(", ".join(row.dtypes)), _where(row), seconds
         )
-    page.heading("Operators of the training step" if every else "Operators that need attention or a kernel of their own")
+    page.heading(
+        "Operators of the training step" if every else "Operators that need attention or a kernel of their own"
+    )
     page.table(table)
 
 
