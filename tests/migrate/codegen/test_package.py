@@ -344,8 +344,9 @@ def test_a_loss_on_an_activated_value_leaves_the_others_on_logits(net: Any) -> N
     found: dict[str, Any] = {"F": F, "torch": torch, "Tensor": torch.Tensor, "nn": torch.nn}
     functions = [n for n in ast.parse(render_package(plan)["net/loss.py"]).body if isinstance(n, ast.FunctionDef)]
     exec("\n".join(ast.unparse(function) for function in functions), found)
-    module, targets = to_module(plan), (torch.rand(3, 2), torch.rand(3), torch.tensor([0, 2, 1]))
-    logits: Any = module.logits(inputs := torch.randn(3, 4))
+    targets = torch.rand(3, 2), torch.rand(3), torch.tensor([0, 2, 1])
+    module: Any = to_module(plan)
+    logits = module.logits(inputs := torch.randn(3, 4))
     meant = F.binary_cross_entropy_with_logits(logits[0], targets[0]) + F.cross_entropy(logits[2], targets[2])
     meant = meant + F.mse_loss(module(inputs)[1], targets[1])
     torch.testing.assert_close(found["compute_loss"](module, (inputs,), targets), meant)
