@@ -47,7 +47,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if name == fullname:
             return None
         if name == "runtime" or name.startswith("runtime."):
-            sys.modules[fullname] = importlib.import_module(name)
+            importlib.import_module(name)  # under its own name only: an entry here would make Python load it anew
             return importlib.util.spec_from_loader(fullname, _Lent(name))
         return importlib.util.spec_from_loader(fullname, self) if name in self.texts else None
 

@@ -37,3 +37,11 @@ def test_modules_live_as_long_as_their_model(net: Any) -> None:
     gc.collect()
     assert {name for name in sys.modules if name.startswith("_migrated_")} <= before
     assert "runtime" in sys.modules
+
+
+def test_the_tools_own_runtime_stays_one_module(net: Any) -> None:
+    import runtime.package
+
+    before = runtime, runtime.package
+    to_module(net.plan(net.dense(net.batch(4), 3)))
+    assert (sys.modules["runtime"], sys.modules["runtime.package"]) == before
