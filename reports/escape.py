@@ -46,7 +46,7 @@ def markdown_code(text: str) -> str:
 
 def markdown_text(text: str) -> str:
     """Prose in which nothing is markup: no emphasis, link, heading, list, table cell or HTML."""
-    return MARKDOWN_MARK.sub(lambda mark: _quote(mark.group()), visible(text))
+    return MARKDOWN_MARK.sub(lambda mark: _quote(mark.group()), visible(text).strip(" "))
 
 
 def _quote(mark: str) -> str:
