@@ -6,7 +6,6 @@ a target tensor back into the layout of its source. Knows numpy, no file format 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 Role = Literal["unknown", "parameter", "buffer"]
+Maker = Literal["unknown", "module", "exporter"]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -43,7 +43,8 @@ class Step:
 class Weight:
     """A tensor of the source: `read` gives it as stored (memory-mapped where possible), `steps` lead to the wanted layout.
 
-    Weights of one source that differ in `copy` are tensors of their own, to be trained apart.
+    Weights of one source that differ in `copy` are tensors of their own, to be trained apart. `maker` says, where the source
+    tells, whether a module has it as an attribute of its own or the exporter wrote it down on its way.
     """
 
     source: str
@@ -54,20 +55,11 @@ class Weight:
     trainable: bool = True
     kind: str = ""
     copy: int = 0
+    maker: Maker = "unknown"
 
     def array(self) -> Array:
         """The tensor in the target's layout."""
         return rearrange(self.read(), self.steps)
-
-    @property
-    def named(self) -> bool:
-        """Whether it is called as a module calls an attribute of its own, unlike what exporters make on their way."""
-        return re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", self.source) is not None
-
-    @property
-    def made(self) -> bool:
-        """Whether PyTorch's exporter made it on its way: such names no module has."""
-        return self.source.startswith("onnx::") or self.source.endswith("_output_0")
 
     def then(self, step: Step) -> Weight:
         """The same tensor after one more rearrangement; a permutation that undoes the last one vanishes."""

@@ -12,7 +12,7 @@ import onnx_ir as ir
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
 from migrate.frontends.onnx.registry import Entry, Unsupported, find, parameters_of
-from migrate.frontends.onnx.scopes import scope_of
+from migrate.frontends.onnx.scopes import maker_of, scope_of
 from migrate.frontends.onnx.sizes import InputSizes, Plan
 from migrate.graph import Builder, Dim, Graph, InferenceError, Size, SizeError, Value, Weight, batch
 from migrate.graph.interpret import content_of
@@ -27,6 +27,7 @@ class OnnxBuilder(Builder):
     num_outputs = 1  # up to the last one that is used
     output_names: tuple[str, ...] = ()
     opset = 1
+    producer = ""
 
     def numbers(self, value: Value) -> list[Any]:
         """The content of a value that must be known: numbers and sizes.
@@ -53,7 +54,8 @@ class OnnxBuilder(Builder):
         """A tensor of the source file; 16-bit floats are read as float32, in which the package trains."""
         wide = HALF.get(dtype)
         reader = (lambda: read().astype("float32")) if wide else read
-        weight = Weight(source=name, read=reader, source_shape=shape)
+        maker = maker_of(name, self.producer)
+        weight = Weight(source=name, read=reader, source_shape=shape, maker=maker)
         return self.weight(name, wide or dtype, weight, shape)
 
 
@@ -107,10 +109,10 @@ class Importer:
         outputs.append(made)
 
     def initializer(self, name: str, tensor: Any) -> Value:
-        """A stored tensor. PyTorch stores a float of rank 0 under a module's attribute only if it is one: no number then."""
+        """A stored tensor; a module's float of rank 0 is learned like any other, and no number."""
         value = self.constant(name, tensor)
-        if value.rank == 0 and value.is_float and value.weight is not None and value.weight.named:
-            value.static = None if self.model.producer_name == "pytorch" else value.static
+        if value.weight is not None and value.weight.maker == "module" and value.is_float and value.rank == 0:
+            value.static = None
         return value
 
     def constant(self, name: str, tensor: Any) -> Value:
@@ -242,6 +244,7 @@ def attempt(
     """
     builder = OnnxBuilder(model.graph.name or "model")
     builder.declared_batch, builder.frees_repeats = declared, again
+    builder.producer = model.producer_name or ""
     importer = Importer(model, builder)
     baked = symbol is not None and not any(symbol in item.shape for item in inputs)
     try:

@@ -8,6 +8,9 @@ from typing import Any, cast
 
 import onnx_ir as ir
 
+from migrate.graph.weights import Maker
+
+_ATTRIBUTE = re.compile(r"(?!(val|scalar_tensor|lift_fresh|arange|const)_?\w*$)[A-Za-z_]\w*(\.\w+)*")
 _SCOPES = "pkg.torch.onnx.name_scopes"
 
 
@@ -29,6 +32,15 @@ def _path(node: ir.Node) -> tuple[str, ...]:
     if "/" in name:
         return tuple(_split(";".join(name.split(";")[-1:])))
     return ()
+
+
+def maker_of(name: str, producer: str) -> Maker:
+    """Who made a tensor of that name, where the file's producer is PyTorch; the names of others tell nothing."""
+    if producer != "pytorch":
+        return "unknown"
+    if name.startswith("onnx::") or name.endswith("_output_0"):
+        return "exporter"
+    return "module" if _ATTRIBUTE.fullmatch(name) else "unknown"
 
 
 def _from_metadata(text: str) -> tuple[str, ...]:

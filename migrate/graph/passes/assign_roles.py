@@ -5,7 +5,7 @@
    -> parameter;
 3. a float tensor from which, with other tensors of the source alone, such an argument is computed (the direction and the
    length of a normalised weight, a scale's logarithm; not what is under a sine, which is a table) -> parameter;
-4. a float tensor called as an attribute that is subtracted, divided by, an exponent, a choice, an initial state or what a
+4. a float attribute of a module that is subtracted, divided by, an exponent, a choice, an initial state or what a
    layer takes, away from the model's inputs (where it would be the data's mean or deviation) -> parameter;
 5. of these, in arithmetic only: a mask (elements of -10000 and less), the frequencies of a sine (a geometric series), and
    what an exporter wrote down (one number, or a state of zeros) -> buffer;
@@ -60,7 +60,7 @@ class _Uses:
             self.added.update(tensors_in(node.args))
         if not is_constant and self.raw.isdisjoint(tensors_in(node.args)):
             places = tuple(node.args[i] for i in SOMETIMES.get(node.op.name, ()))
-            self._learn(tuple(v for v in tensors_in(places) if self._is_named(v)), layer=False)
+            self._learn(tuple(v for v in tensors_in(places) if self._is_attribute(v)), layer=False)
         for position, kind in node.op.statistics:
             if position < len(node.args) and isinstance(node.args[position], Value):
                 self.kinds[node.args[position]] = kind
@@ -78,13 +78,13 @@ class _Uses:
         if layer:
             self.layers |= values
 
-    def _is_named(self, value: Value) -> bool:
-        """Whether it is a weight called as an attribute and not as statistics are, or comes from one."""
+    def _is_attribute(self, value: Value) -> bool:
+        """Whether it is a module's attribute, and not called as statistics are, or comes from one."""
         if value.weight is not None:
-            return value.weight.named and STATISTIC.search(value.weight.source) is None
+            return value.weight.maker == "module" and STATISTIC.search(value.weight.source) is None
         if value.node is None or value not in self.constant:
             return False
-        return any(self._is_named(taken) for taken in tensors_in(value.node.args))
+        return any(self._is_attribute(taken) for taken in tensors_in(value.node.args))
 
     def role(self, value: Value) -> Role:
         """The role of a weight."""
@@ -104,7 +104,7 @@ class _Uses:
         """Whether a tensor that takes part in arithmetic only is a mask or what an exporter wrote down."""
         if not array.size:
             return False
-        made = value.weight is not None and value.weight.made and bool((array == array.flat[0]).all())
+        made = value.weight is not None and value.weight.maker == "exporter" and bool((array == array.flat[0]).all())
         # zeros that are added may be the bias of a fresh layer
         if made and (array.size == 1 or (array.flat[0] in (0, 1) and value not in self.added)):
             return True
@@ -133,7 +133,7 @@ def _inputs(graph: Graph) -> set[Value]:
 
 def _is_number(value: Value) -> bool:
     """Whether it is one number that an exporter wrote down, such as the root of a width."""
-    return value.weight is not None and not value.weight.named and all(size == 1 for size in value.shape)
+    return value.weight is not None and value.weight.maker != "module" and all(size == 1 for size in value.shape)
 
 
 def _computed_from_weights(graph: Graph) -> set[Value]:

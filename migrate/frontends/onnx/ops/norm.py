@@ -80,7 +80,7 @@ def onnx_batch_normalization_1(
 
 def _is_all(value: Value, number: int) -> bool:
     weight = value.weight
-    return weight is not None and not weight.named and bool((weight.array() == number).all())
+    return weight is not None and weight.maker == "exporter" and bool((weight.array() == number).all())
 
 
 @onnx_op("InstanceNormalization")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 import pytest
 
-from migrate.frontends.onnx.scopes import scope_of
+from migrate.frontends.onnx.scopes import maker_of, scope_of
 
 METADATA = "pkg.torch.onnx.name_scopes"
 
@@ -57,3 +57,19 @@ def test_names(name: str | None, path: tuple[str, ...]) -> None:
 def test_metadata(scopes: str, path: tuple[str, ...]) -> None:
     """It is read as a literal, never run; what is none is no scope."""
     assert scope_of(made("/other/Relu", scopes)) == path
+
+
+@pytest.mark.parametrize(
+    ("name", "producer", "maker"),
+    [
+        ("logit_scale", "pytorch", "module"),
+        ("layers.0.attn.weight", "pytorch", "module"),
+        ("onnx::MatMul_31", "pytorch", "exporter"),
+        ("/attn/Constant_2_output_0", "pytorch", "exporter"),
+        ("31", "pytorch", "unknown"),
+        ("val_3", "pytorch", "unknown"),
+        ("p2o.helper.constant.1", "PaddlePaddle", "unknown"),
+    ],
+)
+def test_who_made_a_tensor(name: str, producer: str, maker: str) -> None:
+    assert maker_of(name, producer) == maker

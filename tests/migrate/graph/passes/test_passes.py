@@ -83,21 +83,27 @@ return %c"""
 
 
 @pytest.mark.parametrize(
-    ("weight", "use", "role"),
+    ("maker", "weight", "use", "role"),
     [
-        ("$centre: float32[4]", "sub(%h, $centre)", "parameter"),
-        ("$centre: float32[4]", "sub(%x, $centre)", "buffer"),
-        ("$running_mean: float32[4]", "sub(%h, $running_mean)", "buffer"),
-        ("$p: float32[1]", "pow(%h, $p)", "parameter"),
-        ("$token: float32[4]", "where(%m, %h, $token)", "parameter"),
-        ("$v_output_0: float32[1]", "mul(%h, $v_output_0)", "buffer"),
-        ("$v_output_0: float32[4]", "mul(%h, $v_output_0)", "buffer"),
-        ("$v_output_0: float32[4, 4]", "linear(%h, $v_output_0)", "parameter"),
+        ("module", "$w: float32[4]", "sub(%h, $w)", "parameter"),
+        ("unknown", "$w: float32[4]", "sub(%h, $w)", "buffer"),
+        ("module", "$w: float32[4]", "sub(%x, $w)", "buffer"),
+        ("module", "$running_mean: float32[4]", "sub(%h, $running_mean)", "buffer"),
+        ("module", "$w: float32[1]", "pow(%h, $w)", "parameter"),
+        ("unknown", "$w: float32[1]", "pow(%h, $w)", "buffer"),
+        ("module", "$w: float32[4]", "where(%m, %h, $w)", "parameter"),
+        ("unknown", "$w: float32[1]", "mul(%h, $w)", "parameter"),
+        ("exporter", "$w: float32[1]", "mul(%h, $w)", "buffer"),
+        ("exporter", "$w: float32[4]", "mul(%h, $w)", "buffer"),
+        ("exporter", "$w: float32[4]", "add(%h, $w)", "parameter"),
+        ("exporter", "$w: float32[4, 4]", "linear(%h, $w)", "parameter"),
     ],
 )
-def test_roles_in_arithmetic(weight: str, use: str, role: str) -> None:
-    """Away from the inputs an attribute is trained; what the exporter made, all zeros here, is a constant."""
+def test_roles_in_arithmetic(maker: str, weight: str, use: str, role: str) -> None:
+    """Away from the inputs a module's attribute is trained; what the exporter made, all zeros here, is a constant."""
     graph = parse_graph(f"{HEAD}weight {weight} unknown\n%h = relu(%x)\n%m = gt(%h, 0.5)\n%y = {use}\nreturn %y")
+    (value,) = graph.weights()
+    value.weight = replace(value.weight, maker=maker)
     run_passes(graph, [SEPARATE_WEIGHTS, ASSIGN_ROLES])
     assert [value.weight.role for value in graph.weights()] == [role]
 
