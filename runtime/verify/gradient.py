@@ -20,8 +20,11 @@ TOLERANCE = 1e-5
 GOOD_ENOUGH = 1e-6
 """A difference as good as this one ends the search for a better step."""
 
-CHANGES = (1e-5, 1e-6, 1e-4, 1e-7, 1e-8)
-"""Wished changes of the objective: large ones cross kinks (ReLU, clamp), small ones drown in rounding; the best counts."""
+CHANGES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+"""Wished changes of the objective: large ones cross kinks (ReLU, clamp), small ones drown in rounding; the best counts.
+
+On densenet121, with its 120 layers of kinks, the first gives 3e-7 to 4e-7 in every direction, and the third 8e-7 to 4e-5.
+"""
 
 LARGEST_STEP = 0.01
 """Of each parameter's own norm."""
