@@ -14,7 +14,7 @@ import numpy as np
 
 from migrate.errors import Diagnostic
 from migrate.graph.infer import run_samples, shape_of, signature
-from migrate.graph.ir import Arg, Graph, Node, Value, map_arg, tensors_in
+from migrate.graph.ir import Arg, Block, Graph, Node, Shape, Value, map_arg, tensors_in
 from migrate.graph.ops import Op, get_op
 from migrate.graph.sizes import Dim, Size, SizeOf
 from migrate.graph.weights import Step, Weight
@@ -43,6 +43,8 @@ class Builder:
         self._dims: dict[tuple[float, ...], Dim] = {}
         self._names: dict[str, int] = {}
         self._inferred: dict[Any, list[list[Any]]] = {}
+        self._nodes = self.graph.nodes
+        self._depth = 0
 
     def __getattr__(self, op: str) -> Callable[..., Any]:
         if op.startswith("_"):
@@ -60,6 +62,26 @@ class Builder:
         self.scope, self.origin = scope, (origin,)
         yield
         self.scope, self.origin = before
+
+    @contextmanager
+    def block(self, *inputs: tuple[str, str, Shape]) -> Generator[Block]:
+        """Nodes made inside go into a block of their own; its outputs are to be set before its end.
+
+        Sizes that are first seen inside are read there only.
+
+        Args:
+            inputs: the name, dtype and shape of each value that the block is given.
+        """
+        block = Block(inputs=[Value(self._unique(name), dtype, shape) for name, dtype, shape in inputs])
+        before, dims = self._nodes, dict(self._dims)
+        self._nodes, self._depth = block.nodes, self._depth + 1
+        try:
+            for value in block.inputs:
+                self._see_sizes(value)
+            yield block
+            block.outputs = [self.tensor(value) for value in block.outputs]
+        finally:
+            self._nodes, self._dims, self._depth = before, dims, self._depth - 1
 
     def note(self, diagnostic: Diagnostic) -> None:
         """Keep something that the user should know; the same thing is kept once."""
@@ -116,12 +138,22 @@ class Builder:
                 return absorbed
         args = map_arg(args, lambda a: self._argument(op, a))
         kwargs = map_arg(kwargs, lambda a: self._argument(op, a))
-        results = self._infer(op, args, kwargs)
-        node = Node(op, args, kwargs, scope=self.scope, origin=self.origin)
-        outputs = tuple(self._output(op, node, list(group)) for group in zip(*results, strict=True))
-        node.outputs = outputs
-        self.graph.nodes.append(node)
+        outputs = self.add(op, args, kwargs, self._infer(op, args, kwargs))
         return outputs[0] if len(outputs) == 1 and op.name not in _MANY else outputs
+
+    def add(
+        self,
+        op: Op,
+        args: tuple[Arg, ...],
+        kwargs: dict[str, Arg],
+        results: list[list[Any]],
+        blocks: tuple[Block, ...] = (),
+    ) -> tuple[Value, ...]:
+        """Add a node; `results` are its outputs as meta tensors, at each assignment of the free sizes."""
+        node = Node(op, args, kwargs, scope=self.scope, origin=self.origin, blocks=blocks)
+        node.outputs = tuple(self._output(op, node, list(group)) for group in zip(*results, strict=True))
+        self._nodes.append(node)
+        return node.outputs
 
     def tensor(self, value: Value) -> Value:
         """The value as a tensor: known sizes become a tensor made at run time, known numbers a constant."""
@@ -131,6 +163,8 @@ class Builder:
         if any(isinstance(item, Dim) for item in flat):
             nested: Any = map_arg(value.static.tolist(), lambda a: a)
             made: Value = self.call(get_op("size_tensor"), (nested,), {"dtype": f"torch.{value.dtype}"})
+            if self._depth:  # the value may be used outside of the block as well
+                return made
             value.node, value.samples, value.name = made.node, made.samples, made.name
             assert made.node is not None
             made.node.outputs = (value,)
@@ -196,6 +230,12 @@ class Builder:
             item = arg.static.item()
             return item if isinstance(item, Dim | bool) else float(item) if arg.is_float else int(item)
         return self.tensor(arg)
+
+    def _see_sizes(self, value: Value) -> None:
+        """Read a size from this value where no value before it has it."""
+        for axis, size in enumerate(value.shape):
+            if isinstance(size, Dim):
+                self._dims.setdefault(size.values, Dim(size.values, SizeOf(value, axis)))  # pyright: ignore[reportArgumentType]
 
     def _output(self, op: Op, node: Node, tensors: list[Any]) -> Value:
         value = Value(self._unique(op.name), str(tensors[0].dtype).removeprefix("torch."), (), node, samples=tensors)

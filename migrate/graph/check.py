@@ -18,16 +18,37 @@ def check(graph: Graph) -> None:
     made: set[Value] = set()
     for value in graph.inputs:
         _define(value, made)
-    for node in graph.nodes:
+    everything: set[Value] = set()
+    _check_nodes(graph.nodes, made, everything)
+    _check_outputs(graph.outputs, made)
+    _check_names(graph, everything | made)
+
+
+def _check_nodes(nodes: list[Node], made: set[Value], everything: set[Value]) -> None:
+    """Check nodes in order; `made` grows by what they make, `everything` by what is made in blocks as well."""
+    for node in nodes:
         _check_uses(node, made)
+        if len(node.blocks) != node.op.blocks:
+            raise GraphError(f"`{node.op.name}` holds {len(node.blocks)} blocks instead of {node.op.blocks}")
+        for block in node.blocks:
+            inside = set(made)
+            for value in block.inputs:
+                _define(value, inside)
+            _check_nodes(block.nodes, inside, everything)
+            _check_outputs(block.outputs, inside)
+            if everything & (inside - made):
+                raise GraphError(f"two blocks of `{node.op.name}` or blocks in them make one value")
+            everything |= inside - made
         for value in node.outputs:
             if value.node is not node:
                 raise GraphError(f"{value} is an output of `{node.op.name}` but names another node as its maker")
             _define(value, made)
-    for value in graph.outputs:
+
+
+def _check_outputs(outputs: list[Value], made: set[Value]) -> None:
+    for value in outputs:
         if value not in made and value.weight is None:
             raise GraphError(f"output {value} is never computed")
-    _check_names(graph, made)
 
 
 def _define(value: Value, made: set[Value]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from migrate.graph.infer import torch_dtype
-from migrate.graph.ir import Arg, Graph, Node, Value, sizes_in, tensors_in
+from migrate.graph.ir import Arg, Block, Graph, Node, Value, sizes_in, tensors_in
 from migrate.graph.sizes import Dim, SizeOf, apply
+
+Run = Callable[..., tuple[Any, ...]]
 
 
 def interpret(graph: Graph, *inputs: Any) -> tuple[Any, ...]:
@@ -32,11 +35,57 @@ def interpret(graph: Graph, *inputs: Any) -> tuple[Any, ...]:
             return torch_dtype(arg.removeprefix("torch."))
         return arg
 
-    for node in graph.nodes:
-        out = node.op.callable()(*(get(a) for a in node.args), **{k: get(a) for k, a in node.kwargs.items()})
-        outs = out if isinstance(out, tuple | list) else (out,)
-        env.update(zip(node.outputs, outs, strict=True))  # pyright: ignore[reportUnknownArgumentType]
+    def execute(nodes: list[Node]) -> None:
+        for node in nodes:
+            blocks = [run_block(block) for block in node.blocks]
+            named = {k: get(a) for k, a in node.kwargs.items()}
+            out = node.op.callable()(*(get(a) for a in node.args), *blocks, **named)
+            outs = out if isinstance(out, tuple | list) else (out,)
+            env.update(zip(node.outputs, outs, strict=True))  # pyright: ignore[reportUnknownArgumentType]
+
+    def run_block(block: Block) -> Run:
+        def run(*given: Any) -> tuple[Any, ...]:
+            env.update(zip(block.inputs, given, strict=True))
+            execute(block.nodes)
+            return tuple(get(value) for value in block.outputs)
+
+        return run
+
+    execute(graph.nodes)
     return tuple(get(value) for value in graph.outputs)
+
+
+def run_if(condition: Any, on_true: Run, on_false: Run) -> tuple[Any, ...]:
+    """What `if_` means."""
+    return on_true() if condition else on_false()
+
+
+def run_loop(
+    trip_count: Any,
+    condition: Any,
+    carried: Sequence[Any],
+    scanned: Sequence[Any],
+    body: Run,
+    *,
+    dims: Sequence[int],
+    out_dims: Sequence[int],
+) -> tuple[Any, ...]:
+    """What `loop` means."""
+    import torch
+
+    parts = [x.unbind(dim) for x, dim in zip(scanned, dims, strict=True)]
+    limit = len(parts[0]) if parts else trip_count
+    stacked: list[list[Any]] = [[] for _ in out_dims]
+    going, index, values = condition is None or condition, 0, tuple(carried)
+    while going and (limit is None or index < int(limit)):
+        given = body(torch.tensor(index), *values, *(part[index] for part in parts))
+        if condition is not None:
+            going, *given = given
+        values = tuple(given[: len(values)])
+        for found, part in zip(stacked, given[len(values) :], strict=True):
+            found.append(part)
+        index += 1
+    return (*values, *(torch.stack(found, dim) for found, dim in zip(stacked, out_dims, strict=True)))
 
 
 def content_of(value: Value) -> Any:
@@ -52,7 +101,7 @@ def _gather(node: Node, found: dict[Node, None]) -> bool:
     """Add the nodes that lead to this one, in order; whether no input and no free size is among what they take."""
     if node in found:
         return True
-    if node.op.random or next(sizes_in((node.args, node.kwargs)), None) is not None:
+    if node.op.random or node.blocks or next(sizes_in((node.args, node.kwargs)), None) is not None:
         return False
     for value in tensors_in((node.args, node.kwargs)):
         if value.weight is None and (value.node is None or not _gather(value.node, found)):

@@ -46,7 +46,10 @@ class Value:
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One call of an op. `scope` is its place in the module tree, `origin` the source nodes it came from."""
+    """One call of an op. `scope` is its place in the module tree, `origin` the source nodes it came from.
+
+    Control flow holds `blocks`, whose nodes use values from around the node as they are.
+    """
 
     op: Op
     args: tuple[Arg, ...]
@@ -54,6 +57,7 @@ class Node:
     outputs: tuple[Value, ...] = ()
     scope: tuple[str, ...] = ()
     origin: tuple[str, ...] = ()
+    blocks: tuple[Block, ...] = ()
 
     @property
     def output(self) -> Value:
@@ -63,8 +67,22 @@ class Node:
 
     @property
     def inputs(self) -> list[Value]:
-        """Every value among the arguments, in order, sizes included (a size uses the value whose axis it is)."""
-        return list(values_in((self.args, self.kwargs)))
+        """Every value that it uses, in order, sizes included (a size uses the value whose axis it is)."""
+        return [*values_in((self.args, self.kwargs)), *captured(self, values_in)]
+
+    @property
+    def tensors(self) -> list[Value]:
+        """Every value that it uses as a tensor, in order: among its arguments, or from around its blocks."""
+        return [*tensors_in((self.args, self.kwargs)), *captured(self, tensors_in)]
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """Nodes that control flow runs: what they are given beside the values around them, and what they give."""
+
+    inputs: list[Value] = field(default_factory=list[Value])
+    nodes: list[Node] = field(default_factory=list[Node])
+    outputs: list[Value] = field(default_factory=list[Value])
 
 
 @dataclass(eq=False, slots=True)
@@ -79,18 +97,53 @@ class Graph:
     batch: Dim | None = None
     batch_axes: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def all_nodes(self) -> list[Node]:
+        """Every node, those in blocks before the node that holds them."""
+        return list(walk(self.nodes))
+
     def users(self) -> dict[Value, list[Node]]:
-        """For each value the nodes that use it, in order (a node once, sizes not counted)."""
+        """For each value the nodes that use it, in order (a node once, sizes not counted).
+
+        What a block gives is used by the node that holds the block.
+        """
         users: dict[Value, list[Node]] = {}
-        for node in self.nodes:
-            for value in dict.fromkeys(tensors_in((node.args, node.kwargs))):
+        for node in walk(self.nodes):
+            for value in dict.fromkeys(_own_uses(node)):
                 users.setdefault(value, []).append(node)
         return users
 
     def weights(self) -> list[Value]:
         """Every distinct weight value that a node or an output uses, in order of first use."""
-        used = (v for node in self.nodes for v in tensors_in((node.args, node.kwargs)))
+        used = (v for node in walk(self.nodes) for v in _own_uses(node))
         return list(dict.fromkeys(v for v in (*used, *self.outputs) if v.weight is not None))
+
+
+def walk(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes and those in their blocks, which come before the node that holds them."""
+    for node in nodes:
+        for block in node.blocks:
+            yield from walk(block.nodes)
+        yield node
+
+
+def _own_uses(node: Node) -> Iterator[Value]:
+    yield from tensors_in((node.args, node.kwargs))
+    for block in node.blocks:
+        yield from block.outputs
+
+
+def captured(node: Node, leaves: Callable[[Arg], Iterable[Value]]) -> list[Value]:
+    """The values from around the node that its blocks use, each once; `leaves` says which of an argument's count."""
+    found: dict[Value, None] = {}
+    for block in node.blocks:
+        made = set(block.inputs)
+        for inner in block.nodes:
+            used = (*leaves((inner.args, inner.kwargs)), *captured(inner, leaves))
+            found.update(dict.fromkeys(v for v in used if v not in made))
+            made.update(inner.outputs)
+        found.update(dict.fromkeys(v for v in block.outputs if v not in made))
+    return list(found)
 
 
 def tensors_in(arg: Arg) -> Iterator[Value]:
@@ -151,7 +204,9 @@ def map_arg(arg: Arg, change: Callable[[Any], Any]) -> Arg:
 
 
 def replace_value(nodes: Iterable[Node], old: Value, new: Value) -> None:
-    """Use `new` wherever the nodes use `old` as a tensor."""
-    for node in nodes:
+    """Use `new` wherever the nodes use `old` as a tensor, in their blocks as well."""
+    for node in walk(nodes):
         node.args = map_arg(node.args, lambda a: new if a is old else a)
         node.kwargs = map_arg(node.kwargs, lambda a: new if a is old else a)
+        for block in node.blocks:
+            block.outputs = [new if value is old else value for value in block.outputs]

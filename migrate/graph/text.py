@@ -7,19 +7,31 @@
     return %y
 
 `%` names computed values, `$` weights; a size is a number or an expression over `%x.shape[0]`. Parsed weights are zeros.
+The blocks of control flow follow its line:
+
+    %z: float32[batch, 4] = if_(%mask)
+      block
+        %a: float32[batch, 4] = relu(%y)
+        yield %a
+      block
+        yield %y
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from migrate.graph import control
 from migrate.graph.builder import Builder
-from migrate.graph.ir import Arg, Graph, Node, Value
-from migrate.graph.ops import get_op
+from migrate.graph.ir import Arg, Block, Graph, Node, Value
+from migrate.graph.ops import Op, get_op
 from migrate.graph.sizes import Dim, SizeOf, render
 from migrate.graph.weights import Role, Weight
 
@@ -33,7 +45,7 @@ def print_graph(graph: Graph) -> str:
     for value in graph.weights():
         assert value.weight is not None
         lines.append(f"weight {_ref(value)}: {value.dtype}{list(value.shape)} {value.weight.role}")
-    lines += [_print_node(node) for node in graph.nodes]
+    lines += [line for node in graph.nodes for line in _print_node(node)]
     lines.append("return " + ", ".join(_ref(v) for v in graph.outputs))
     return "\n".join(lines) + "\n"
 
@@ -51,12 +63,21 @@ def _input_size(value: Value, axis: int) -> str:
     return f"{name or 'size'}={'|'.join(str(v) for v in size.values)}"
 
 
-def _print_node(node: Node) -> str:
+def _shape(value: Value) -> str:
+    return f"{_ref(value)}: {value.dtype}[{', '.join(_print_arg(s) for s in value.shape)}]"
+
+
+def _print_node(node: Node) -> list[str]:
     args = [_print_arg(a) for a in node.args] + [f"{k}={_print_arg(a)}" for k, a in node.kwargs.items()]
-    outputs = ", ".join(f"{_ref(v)}: {v.dtype}[{', '.join(_print_arg(s) for s in v.shape)}]" for v in node.outputs)
+    outputs = ", ".join(_shape(v) for v in node.outputs)
     scope = f" @{'.'.join(node.scope)}" if node.scope else ""
     origin = f" {', '.join(ascii(o) for o in node.origin)}" if node.origin else ""
-    return f"{outputs} = {node.op.name}({', '.join(args)}){scope}{origin}"
+    lines = [f"{outputs} = {node.op.name}({', '.join(args)}){scope}{origin}"]
+    for block in node.blocks:
+        lines.append("  " + f"block {', '.join(_shape(v) for v in block.inputs)}".rstrip())
+        lines += [f"    {line}" for inner in block.nodes for line in _print_node(inner)]
+        lines.append("    " + f"yield {', '.join(_ref(v) for v in block.outputs)}")
+    return lines
 
 
 def _print_arg(arg: Arg) -> str:
@@ -90,10 +111,24 @@ def parse_graph(text: str) -> Graph:
 _REF = re.compile(r"([%$])(?:(\w+)|<([^>]*)>)")
 
 
+@dataclass(slots=True)
+class _Open:
+    """Control flow whose blocks are being read."""
+
+    op: Op
+    names: list[str]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    place: tuple[tuple[str, ...], tuple[str, ...]]
+    blocks: list[Block] = field(default_factory=list[Block])
+    entered: AbstractContextManager[Block] | None = None
+
+
 class _Parser:
     def __init__(self) -> None:
         self.builder = Builder()
         self.values: dict[str, Value] = {}
+        self.open: list[_Open] = []
 
     def line(self, line: str) -> None:
         kind, _, rest = line.partition(" ")
@@ -106,6 +141,10 @@ class _Parser:
                 self._weight(rest)
             case "return":
                 self.builder.graph.outputs = [self.values[name] for name in _names(rest)]
+            case "block":
+                self._block(rest)
+            case "yield":
+                self._yield(_names(rest))
             case "":
                 pass
             case _:
@@ -132,18 +171,50 @@ class _Parser:
 
     def _node(self, line: str) -> None:
         head, _, call = line.partition(" = ")
-        names = _names(re.sub(r"\[[^=]*?\](?=,|$)", "", head))
+        names = _defined(head)
         expression, scope, origin = _split_call(call)
         tree = ast.parse(_REF.sub(lambda m: f"V[{(m[2] or m[3])!r}]", expression), mode="eval").body
         assert isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)
         args = tuple(self._arg(a) for a in tree.args)
         kwargs = {k.arg or "": self._arg(k.value) for k in tree.keywords}
+        op = get_op(tree.func.id)
+        if op.blocks:
+            self.open.append(_Open(op, names, args, kwargs, (scope, origin)))
+            return
         self.builder.scope, self.builder.origin = scope, origin
-        result = self.builder.call(get_op(tree.func.id), args, kwargs)
-        outputs = result if isinstance(result, tuple) else (result,)
-        for name, value in zip(names, outputs, strict=True):  # pyright: ignore[reportUnknownArgumentType]
+        result = self.builder.call(op, args, kwargs)
+        self._name(names, result if isinstance(result, tuple) else (result,))  # pyright: ignore[reportUnknownArgumentType]
+
+    def _name(self, names: list[str], values: Sequence[Value]) -> None:
+        for name, value in zip(names, values, strict=True):
             value.name = name
             self.values[name] = value
+
+    def _block(self, text: str) -> None:
+        holder = self.open[-1]
+        if holder.op.name == "if_":
+            holder.entered = self.builder.block()
+        else:
+            holder.entered = control.loop_body(self.builder, *holder.args[2:], dims=holder.kwargs["dims"])
+        block = holder.entered.__enter__()
+        self._name(_defined(text), block.inputs)
+        holder.blocks.append(block)
+
+    def _yield(self, names: list[str]) -> None:
+        holder = self.open[-1]
+        assert holder.entered is not None
+        holder.blocks[-1].outputs = [self.values[name] for name in names]
+        holder.entered.__exit__(None, None, None)
+        if len(holder.blocks) < holder.op.blocks:
+            return
+        self.open.pop()
+        self.builder.scope, self.builder.origin = holder.place
+        if holder.op.name == "if_":
+            outputs = control.if_(self.builder, holder.args[0], *holder.blocks)
+        else:
+            named = dict(zip(("trip_count", "condition", "carried", "scanned"), holder.args, strict=True))
+            outputs = control.loop(self.builder, holder.blocks[0], **named, **holder.kwargs)
+        self._name(holder.names, outputs)
 
     def _arg(self, node: ast.expr) -> Arg:
         match node:
@@ -177,6 +248,11 @@ _BINARY: dict[type[ast.operator], Any] = {
 
 def _names(text: str) -> list[str]:
     return [m[2] or m[3] for m in _REF.finditer(text)]
+
+
+def _defined(text: str) -> list[str]:
+    """The names that are followed by a type, not those in sizes."""
+    return [m[2] or m[3] for m in re.finditer(rf"{_REF.pattern}(?=: )", text)]
 
 
 def _split_call(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

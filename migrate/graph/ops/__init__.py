@@ -26,6 +26,7 @@ class Op:
     that constants of rank 0 are passed as Python numbers; `random` ops are never merged or folded. `learns` names the
     positional arguments in which a tensor of the model is a trained parameter, `statistics` those that hold running
     statistics. An op that `moves` elements and changes none passes the use of its output on to its first argument.
+    Control flow has that many `blocks`, which its callable takes as callables after the arguments.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Op:
     learns: tuple[int, ...] = ()
     statistics: tuple[tuple[int, str], ...] = ()
     moves: bool = False
+    blocks: int = 0
 
     def callable(self) -> Callable[..., Any]:
         """The meaning, imported on first use."""
@@ -59,6 +61,7 @@ def declare(
     learns: tuple[int, ...] = (),
     statistics: tuple[tuple[int, str], ...] = (),
     moves: bool = False,
+    blocks: int = 0,
 ) -> Op:
     """Register an op; its family is the file that declares it.
 
@@ -80,6 +83,7 @@ def declare(
         learns=learns,
         statistics=statistics,
         moves=moves,
+        blocks=blocks,
     )
     _OPS[name] = (op, place)
     return op

@@ -17,6 +17,7 @@ The op declarations say which arguments are which.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -35,6 +36,7 @@ SOMETIMES = {
     **{f"{op}{rank}d": (0,) for op in ("conv", "conv_transpose") for rank in (1, 2, 3)},
     **dict.fromkeys(("batch_norm", "instance_norm", "group_norm"), (0,)),
     **dict.fromkeys(("lstm", "gru", "gru_reset_first", "rnn_tanh", "rnn_relu"), (1,)),
+    "loop": (2,),
 }
 STATISTIC = re.compile(r"(mean|std|var|eps|epsilon)$")
 
@@ -50,8 +52,24 @@ class _Uses:
     raw: set[Value] = field(default_factory=set[Value])
     added: set[Value] = field(default_factory=set[Value])
 
+    def collect_all(self, nodes: list[Node]) -> None:
+        """Add what nodes do with their arguments, last first: what control flow gives, before what is in its blocks."""
+        for node in reversed(nodes):
+            self.collect(node)
+            for block in node.blocks:
+                conditions = len(block.outputs) - len(node.outputs)  # a loop's comes first
+                self._pass_on(node.outputs, block.outputs[conditions:])
+                self.collect_all(block.nodes)
+                self._pass_on(block.inputs[1:], node.args[2] + node.args[3] if block.inputs else ())
+
+    def _pass_on(self, values: Sequence[Value], sources: Sequence[Value]) -> None:
+        """What is learned of the values is learned of what they come from, one by one."""
+        for value, source in zip(values, sources, strict=True):
+            if value in self.learned:
+                self._learn(source, layer=value in self.layers)
+
     def collect(self, node: Node) -> None:
-        """Add what a node does with its arguments; nodes come last first."""
+        """Add what a node does with its arguments."""
         is_constant = not self.constant.isdisjoint(node.outputs)
         for position in () if is_constant else node.op.learns:
             if position < len(node.args):
@@ -125,7 +143,7 @@ def _is_geometric(array: Array) -> bool:
 def _inputs(graph: Graph) -> set[Value]:
     """The inputs, moved or in another type."""
     found = set(graph.inputs)
-    for node in graph.nodes:
+    for node in graph.all_nodes:
         if (node.op.moves or node.op.name == "cast") and not found.isdisjoint(tensors_in(node.args)):
             found.update(node.outputs)
     return found
@@ -139,8 +157,8 @@ def _is_number(value: Value) -> bool:
 def _computed_from_weights(graph: Graph) -> set[Value]:
     """What is computed from tensors of the source and from sizes, and nothing else."""
     found: set[Value] = set()
-    for node in graph.nodes:
-        taken = list(tensors_in((node.args, node.kwargs)))
+    for node in graph.all_nodes:
+        taken = node.tensors
         if taken and all(value.weight is not None or value in found for value in taken):
             found.update(node.outputs)
     return found
@@ -149,8 +167,7 @@ def _computed_from_weights(graph: Graph) -> set[Value]:
 def assign_roles(graph: Graph) -> int:
     """Set `weight.role` and `weight.kind` of every weight, and return how many are parameters."""
     uses = _Uses(constant=_computed_from_weights(graph), raw=_inputs(graph))
-    for node in reversed(graph.nodes):
-        uses.collect(node)
+    uses.collect_all(graph.nodes)
     for value in graph.weights():
         assert value.weight is not None
         role = uses.role(value)

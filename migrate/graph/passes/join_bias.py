@@ -4,12 +4,13 @@
     %b = add(%a, $bias)
 
 Cases: the layer is a `linear` or a convolution without a bias; the sum has the layer's output, used nowhere else, and a weight
-with one element per output channel, on the channel's axis, on either side. The two differ by rounding only.
+with one element per output channel, on the channel's axis, on either side. Both are in one block. They differ by rounding
+only.
 """
 
 from __future__ import annotations
 
-from migrate.graph.ir import Graph, Node, Value, replace_value
+from migrate.graph.ir import Block, Graph, Node, Value, replace_value
 from migrate.graph.passes import Pass
 from migrate.graph.weights import Step
 
@@ -19,20 +20,24 @@ CHANNEL_FROM_END = {"linear": 1, "conv1d": 2, "conv2d": 3, "conv3d": 4}
 def join_bias(graph: Graph) -> int:
     """Join them and return how many."""
     users = graph.users()
-    gone: set[Node] = set()
-    for node in graph.nodes:
-        if node.op.name != "add" or len(node.args) != 2:
-            continue
-        for result, bias in (node.args, node.args[::-1]):
-            if _joins(result, bias, users, graph):
-                _join(graph, node, result, bias)
-                gone.add(node)
-                break
-    graph.nodes = [node for node in graph.nodes if node not in gone]
-    return len(gone)
+    blocks = [block for node in graph.all_nodes for block in node.blocks]
+    total = 0
+    for holder in (graph, *blocks):
+        here, gone = set(holder.nodes), set[Node]()
+        for node in holder.nodes:
+            if node.op.name != "add" or len(node.args) != 2:
+                continue
+            for result, bias in (node.args, node.args[::-1]):
+                if _joins(result, bias, users, holder) and result.node in here:
+                    _join(holder, node, result, bias)
+                    gone.add(node)
+                    break
+        holder.nodes = [node for node in holder.nodes if node not in gone]
+        total += len(gone)
+    return total
 
 
-def _joins(result: object, bias: object, users: dict[Value, list[Node]], graph: Graph) -> bool:
+def _joins(result: object, bias: object, users: dict[Value, list[Node]], graph: Graph | Block) -> bool:
     if not isinstance(result, Value) or not isinstance(bias, Value) or bias.weight is None or result.node is None:
         return False
     layer = result.node
@@ -49,7 +54,7 @@ def _has_bias(layer: Node) -> bool:
     return layer.kwargs.get("bias") is not None or (len(layer.args) > 2 and layer.args[2] is not None)
 
 
-def _join(graph: Graph, total: Node, result: Value, bias: Value) -> None:
+def _join(graph: Graph | Block, total: Node, result: Value, bias: Value) -> None:
     """Give the layer its bias, and let its output stand for the sum, under the sum's name."""
     layer = result.node
     assert layer is not None and bias.weight is not None

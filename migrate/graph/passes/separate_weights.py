@@ -21,7 +21,8 @@ from migrate.graph.passes import Pass
 
 def separate_weights(graph: Graph) -> int:
     """Give each use that is no tie a value of its own, and return how many were made."""
-    names = {v.name for v in (*graph.inputs, *graph.weights(), *(v for n in graph.nodes for v in n.outputs))}
+    names = {v.name for v in (*graph.inputs, *graph.weights(), *(v for n in graph.all_nodes for v in n.outputs))}
+    names |= {v.name for n in graph.all_nodes for block in n.blocks for v in block.inputs}
     total = 0
     for value, users in graph.users().items():
         if value.weight is None or not value.is_float or sum(_uses(node, value) for node in users) < 2:

@@ -50,7 +50,7 @@ def _merge_embeddings(graph: Graph) -> int:
 
 
 def _weights_of(graph: Graph, op: str) -> list[Value]:
-    found = (n.args[1] for n in graph.nodes if n.op.name == op and isinstance(n.args[1], Value))
+    found = (n.args[1] for n in graph.all_nodes if n.op.name == op and isinstance(n.args[1], Value))
     return [value for value in dict.fromkeys(found) if value.weight is not None and value.rank == 2]
 
 
