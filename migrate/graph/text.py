@@ -251,8 +251,10 @@ def _names(text: str) -> list[str]:
 
 
 def _defined(text: str) -> list[str]:
-    """The names that are followed by a type, not those in sizes."""
-    return [m[2] or m[3] for m in re.finditer(rf"{_REF.pattern}(?=: )", text)]
+    """The names outside of brackets: those in them are of sizes."""
+    while (less := re.sub(r"\[[^\[\]]*\]", "", text)) != text:
+        text = less
+    return _names(text)
 
 
 def _split_call(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

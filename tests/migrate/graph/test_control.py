@@ -55,7 +55,7 @@ def fill(graph: Graph) -> Graph:
     generator = torch.Generator().manual_seed(0)
     for value in graph.weights():
         assert value.weight is not None
-        array = torch.randn(tuple(value.shape), generator=generator).numpy()
+        array = torch.randn(value.weight.source_shape, generator=generator).numpy()
         object.__setattr__(value.weight, "read", lambda a=array: a)
     return graph
 
