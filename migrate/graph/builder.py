@@ -138,10 +138,10 @@ class Builder:
                 return absorbed
         args = map_arg(args, lambda a: self._argument(op, a))
         kwargs = map_arg(kwargs, lambda a: self._argument(op, a))
-        outputs = self.add(op, args, kwargs, self._infer(op, args, kwargs))
+        outputs = self.add_node(op, args, kwargs, self._infer(op, args, kwargs))
         return outputs[0] if len(outputs) == 1 and op.name not in _MANY else outputs
 
-    def add(
+    def add_node(
         self,
         op: Op,
         args: tuple[Arg, ...],

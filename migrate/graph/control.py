@@ -34,7 +34,7 @@ def if_(b: Builder, condition: Value, on_true: Block, on_false: Block) -> tuple[
         if not _alike(left, right):
             raise InferenceError(f"the branches give {left} and {right}, but what follows has to know the shape")
     results = _transposed([samples_of(value) for value in on_true.outputs])
-    return b.add(get_op("if_"), (b.tensor(condition),), {}, results, (on_true, on_false))
+    return b.add_node(get_op("if_"), (b.tensor(condition),), {}, results, (on_true, on_false))
 
 
 @contextmanager

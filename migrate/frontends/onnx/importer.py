@@ -11,6 +11,7 @@ import numpy as np
 import onnx_ir as ir
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
+from migrate.frontends.onnx.lift import all_graphs
 from migrate.frontends.onnx.registry import Entry, Unsupported, find, parameters_of
 from migrate.frontends.onnx.scopes import maker_of, scope_of
 from migrate.frontends.onnx.sizes import InputSizes, Plan
@@ -28,6 +29,11 @@ class OnnxBuilder(Builder):
     output_names: tuple[str, ...] = ()
     opset = 1
     producer = ""
+    subgraphs: Callable[..., tuple[Any, ...]]
+
+    def inline(self, graph: Any, *inputs: Any) -> tuple[Any, ...]:
+        """What a graph inside a node gives for these inputs; its nodes are added here."""
+        return self.subgraphs(graph, inputs)
 
     def numbers(self, value: Value) -> list[Any]:
         """The content of a value that must be known: numbers and sizes.
@@ -83,17 +89,34 @@ class Importer:
 
     model: ir.Model
     builder: OnnxBuilder
-    env: dict[str, Value] = field(default_factory=dict)
+    env: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def run(self) -> Graph:
         """Import every node and the outputs."""
-        for name, value in self.model.graph.initializers.items():
-            self.env[name] = self.initializer(name, value.const_value)
-        for node in self.model.graph:
-            self.node(node)
+        self.builder.subgraphs = self.subgraph
+        self.nodes(self.model.graph)
         for value in self.model.graph.outputs:
             self.output(value.name or "")
         return self.builder.graph
+
+    def nodes(self, graph: ir.Graph) -> None:
+        """The initializers and nodes of a graph."""
+        for name, value in graph.initializers.items():
+            self.env[name] = self.initializer(name, value.const_value)
+        for node in graph:
+            self.node(node)
+
+    def subgraph(self, graph: ir.Graph, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A graph inside a node: it sees the values around it, and none of its own leaves it but its outputs."""
+        outer = self.env
+        names = [value.name or "" for value in graph.inputs]
+        if len(inputs) != len(names):
+            raise Unsupported(f"a graph inside that takes {len(names)} inputs and is given {len(inputs)}")
+        self.env = {**outer, **dict(zip(names, inputs, strict=True))}
+        self.nodes(graph)
+        found = tuple(self.env[value.name or ""] for value in graph.outputs)
+        self.env = outer
+        return found
 
     def output(self, name: str) -> None:
         """Make a value an output, under the source's name where the value is computed and is no output already.
@@ -101,6 +124,8 @@ class Importer:
         A weight is copied: the package returns what a forward computes, never a parameter itself.
         """
         outputs = self.builder.graph.outputs
+        if not isinstance(self.env[name], Value):
+            raise Unsupported(f"the output {name!r} is no tensor")
         made = self.builder.tensor(self.env[name])
         if made.weight is not None:
             made = self.builder.clone(made)
@@ -132,6 +157,9 @@ class Importer:
             assert entry is not None
             inputs = [None if v is None or v.name == "" else self.env[v.name or ""] for v in node.inputs]
             attributes = {name: attribute_value(a) for name, a in node.attributes.items()}
+            odd = [v for v in inputs if v is not None and not isinstance(v, Value)]
+            if odd and entry.family not in ("control", "sequence", "shape"):
+                raise Unsupported(f"{node.op_type} of a sequence or an optional")
             used = [i for i, v in enumerate(node.outputs, 1) if v.uses() or v.is_graph_output()]
             self.builder.num_outputs = max(used, default=1)
             self.builder.output_names = tuple(v.name or "" for v in node.outputs)
@@ -146,7 +174,7 @@ class Importer:
         try:
             return self.handled(entry, inputs, attributes)
         except InferenceError:
-            if self.builder.declared_batch == 1:
+            if self.builder.declared_batch == 1 or entry.family == "control":  # a block's own nodes are freed in it
                 raise
             for axis in range(max((v.rank for v in inputs if v is not None), default=0)):
                 freed = [v if v is None else batch.freed(self.builder, v, axis) for v in inputs]
@@ -206,7 +234,7 @@ def entry_for(model: ir.Model, node: ir.Node) -> Entry | None:
 def unsupported_nodes(model: ir.Model) -> list[Diagnostic]:
     """Every node that no handler takes, and every attribute or input that its handler does not know."""
     found: list[Diagnostic] = []
-    for node in model.graph:
+    for node in (node for graph in all_graphs(model.graph) for node in graph):
         if node.op_type == "Constant":
             continue
         entry = entry_for(model, node)

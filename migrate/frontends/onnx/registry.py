@@ -14,7 +14,11 @@ from migrate.graph import InferenceError, Value
 
 Handler = Callable[..., Any]
 _AXES = {"axis", "axes"}
-_OWN_AXES = {"Flatten": 1, "OneHot": 1}  # an axis after the last: where the matrix's columns are empty, and a new one
+_OWN_AXES = {
+    "Flatten": 1,
+    "OneHot": 1,
+    "ConcatFromSequence": 1,
+}  # an axis after the last: where the matrix's columns are empty, and a new one
 
 
 class Unsupported(Exception):

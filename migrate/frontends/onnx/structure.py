@@ -28,7 +28,7 @@ def order_nodes(model: ir.Model) -> None:
     Raises:
         ValueError: they form a cycle.
     """
-    for graph in (model.graph, *(f.graph for f in model.functions.values())):
+    for graph in graphs_of(model):
         if not _ordered(graph):
             graph.sort()
 
@@ -104,12 +104,22 @@ def _exists(value: ir.Value) -> bool:
 def _ordered(graph: ir.Graph) -> bool:
     done: set[ir.Node] = set()
     for node in graph:
-        for value in node.inputs:
-            producer = value.producer() if value is not None else None
+        for value in _taken(node):
+            producer = value.producer()
             if producer is not None and producer.graph is graph and producer not in done:
                 return False
         done.add(node)
     return True
+
+
+def _taken(node: ir.Node) -> Iterator[ir.Value]:
+    """The values that a node takes, those that the graphs inside it take included."""
+    yield from (value for value in node.inputs if value is not None)
+    for attribute in node.attributes.values():
+        if attribute.type is ir.AttributeType.GRAPH:
+            for inner in attribute.value:
+                yield from _taken(inner)
+            yield from attribute.value.outputs
 
 
 # ---- tensors

@@ -6,13 +6,13 @@ import operator
 import numpy as np
 
 from migrate.graph.ops import declare
-from migrate.graph.sizes import apply
+from migrate.graph.sizes import apply, decide
 
 _minimum = np.frompyfunc(lambda a, b: apply("min", a, b), 2, 1)
 _maximum = np.frompyfunc(lambda a, b: apply("max", a, b), 2, 1)
 _floor = np.frompyfunc(lambda a: apply("floor", a), 1, 1)
 _ceil = np.frompyfunc(lambda a: apply("ceil", a), 1, 1)
-_equal = np.frompyfunc(lambda a, b: a == b, 2, 1)
+_equal = np.frompyfunc(lambda a, b: decide("==", operator.eq, a, b), 2, 1)
 _sqrt = np.frompyfunc(math.sqrt, 1, 1)
 
 declare("add", "operator:add", fold=operator.add, scalars=True, learns=(0, 1))
@@ -45,10 +45,10 @@ declare("where", "torch:where", fold=lambda c, a, b: np.where(np.asarray(c, dtyp
 declare("floor", "torch:floor", fold=_floor)
 declare("ceil", "torch:ceil", fold=_ceil)
 declare("sqrt", "torch:sqrt", fold=_sqrt)
-declare("logical_not", "torch:logical_not", fold=lambda a: np.logical_not(a).astype(object))
-declare("logical_and", "torch:logical_and", fold=lambda a, b: np.logical_and(a, b).astype(object))
-declare("logical_or", "torch:logical_or", fold=lambda a, b: np.logical_or(a, b).astype(object))
-declare("logical_xor", "torch:logical_xor", fold=lambda a, b: np.logical_xor(a, b).astype(object))
+declare("logical_not", "torch:logical_not", fold=lambda a: np.asarray(np.logical_not(a), dtype=object))
+declare("logical_and", "torch:logical_and", fold=lambda a, b: np.asarray(np.logical_and(a, b), dtype=object))
+declare("logical_or", "torch:logical_or", fold=lambda a, b: np.asarray(np.logical_or(a, b), dtype=object))
+declare("logical_xor", "torch:logical_xor", fold=lambda a, b: np.asarray(np.logical_xor(a, b), dtype=object))
 declare("cast", "torch:Tensor.to")
 
 for _name in (
