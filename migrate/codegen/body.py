@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from migrate.codegen.expressions import ATOM, Expr, Holes, Printer
-from migrate.codegen.interface import MAKERS, SizeSources, leaf_size, sizes_of
+from migrate.codegen.interface import SizeSources, leaf_size, sizes_of
 from migrate.codegen.names import Namespace, identifier
 from migrate.codegen.tree import (
     Block,
@@ -128,7 +128,7 @@ class BodyWriter:
     def _can_wait(self, item: Item, outs: list[Value]) -> bool:
         if len(outs) != 1 or self._remaining[outs[0]] != 1 or (self.place, outs[0]) in self.sources.named:
             return False
-        if isinstance(item, FunctionCall) and item.node.op.name in ("split", "chunk", "unbind"):
+        if isinstance(item, FunctionCall) and item.node.op.many:
             return False
         return not (isinstance(item, LayerCall) and item.layer.kind == "recurrent")
 
@@ -163,9 +163,7 @@ class BodyWriter:
     def _render(self, item: Item) -> Expr:
         self._item = item
         if isinstance(item, FunctionCall):
-            printer = Printer(
-                tensor=self._tensor, size=self._size, device=self._device, makers=MAKERS, holes=self.holes
-            )
+            printer = Printer(tensor=self._tensor, size=self._size, device=self._device, holes=self.holes)
             return printer.node(item.node)
         called = item.place.reference(self.place)
         if isinstance(item, LayerCall):
@@ -227,7 +225,7 @@ def _target(item: Item, names: list[str]) -> str:
     if isinstance(item, LayerCall) and item.layer.kind == "recurrent" and len(names) == 3:
         unused = names[1:] == ["_", "_"]
         return f"{names[0]}, _" if unused else f"{names[0]}, ({names[1]}, {names[2]})"
-    many = isinstance(item, FunctionCall) and item.node.op.name in ("split", "chunk", "unbind")
+    many = isinstance(item, FunctionCall) and item.node.op.many
     return f"({names[0]},)" if many and len(names) == 1 else ", ".join(names)
 
 

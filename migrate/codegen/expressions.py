@@ -126,7 +126,6 @@ class Printer:
     tensor: Callable[[Value], Expr]
     size: Callable[[Dim], str]
     device: Callable[[], str]
-    makers: frozenset[str]
     holes: Holes
 
     def node(self, node: Node) -> Expr:
@@ -140,7 +139,7 @@ class Printer:
         if path in _METHODS and module == "torch" and node.args and isinstance(node.args[0], Value):
             return Expr(self._method(path, node), ATOM, depth)
         given = self._arguments(path, node, list(node.args))
-        if node.op.name in self.makers:
+        if node.op.makes:
             given.append(f"device={self.device()}")
         return Expr(f"{_prefix(module)}{path}({', '.join(given)})", ATOM, depth)
 

@@ -24,8 +24,6 @@ from migrate.codegen.tree import (
 from migrate.graph.ir import Graph, Node, Value, size_leaves, sizes_in
 from migrate.graph.sizes import Dim, SizeOf
 
-MAKERS = frozenset({"arange", "full", "eye", "size_tensor", "randn", "rand"})
-
 
 @dataclass(slots=True)
 class SizeSources:
@@ -83,7 +81,7 @@ def _results(block: Block, users: dict[Value, list[Node]], outside: set[Value]) 
 def _inputs(block: Block, graph: Graph) -> None:
     made = {v for item in block.items for v in outputs_of(item)}
     block.ext = list(dict.fromkeys(v for item in block.items for v in inputs_of(item) if v not in made))
-    makes = any(isinstance(item, FunctionCall) and item.node.op.name in MAKERS for item in block.items)
+    makes = any(isinstance(item, FunctionCall) and item.node.op.makes for item in block.items)
     if makes and not block.ext:
         block.ext = graph.inputs[:1]  # tells the device
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from migrate.codegen.plan import LossTerm, SpecPlan
 from migrate.errors import Exit, MigrateError, error
+from migrate.graph.final import final_activation
 from migrate.graph.ir import Graph, Node, Value
 
-_ACTIVATIONS = ("softmax", "log_softmax", "sigmoid")
 LOSSES = ("auto", "cross_entropy", "bce", "mse")
 
 
@@ -28,20 +28,14 @@ class Output:
 def find_outputs(graph: Graph) -> list[Output]:
     """The outputs; an activation counts as final where nothing else uses its result."""
     users = graph.users()
-    found: list[Output] = []
-    for value in graph.outputs:
-        node = value.node
-        final = node is not None and node.op.name in _ACTIVATIONS and value not in users
-        final = final and isinstance(node.args[0], Value) and node.args[0].weight is None  # pyright: ignore[reportOptionalMemberAccess]
-        found.append(Output(value, node if final else None))
-    return found
+    return [Output(value, final_activation(value, users)) for value in graph.outputs]
 
 
 def class_axis(output: Output) -> int:
     """The axis of the classes: the softmax's, else the last."""
     rank = output.value.rank
     node = output.activation
-    if node is None or node.op.name == "sigmoid":
+    if node is None or node.op.loss == "bce":
         return rank - 1
     axis = node.kwargs.get("dim", node.args[1] if len(node.args) > 1 else -1)
     return axis % rank
@@ -77,16 +71,15 @@ def loss_terms(outputs: list[Output], specs: tuple[SpecPlan, ...], loss: str) ->
 def _activating(term: LossTerm, output: Output) -> LossTerm:
     """The same loss, computed from the output's logits."""
     assert output.activation is not None
-    op = output.activation.op.name
-    dim = class_axis(output) if op != "sigmoid" else ""
+    op = output.activation.op
+    dim = "" if op.loss == "bce" else class_axis(output)
     given = f"outputs[{term.output}]"  # a term that is alone is never mixed with others
-    return replace(term, text=term.text.replace(given, f"{given}.{op}({dim})", 1), on_logits=True)
+    return replace(term, text=term.text.replace(given, f"{given}.{op.name}({dim})", 1), on_logits=True)
 
 
 def _auto(output: Output) -> str:
-    if output.activation is None:
-        return "mse"
-    return "bce" if output.activation.op.name == "sigmoid" else "cross_entropy"
+    loss = output.activation.op.loss if output.activation is not None else None
+    return loss or "mse"
 
 
 def _term(index: int, output: Output, spec: SpecPlan, kind: str, count: int) -> LossTerm:

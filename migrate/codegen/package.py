@@ -185,7 +185,7 @@ class _Root:
     def _activated(self, output: Output, name: str, holes: Holes) -> Expr:
         if output.activation is None:
             return Expr(name)
-        printer = Printer(tensor=lambda _: Expr(name), size=str, device=str, makers=frozenset(), holes=holes)
+        printer = Printer(tensor=lambda _: Expr(name), size=str, device=str, holes=holes)
         assert next(sizes_in((output.activation.args, output.activation.kwargs)), None) is None
         return printer.node(output.activation)
 

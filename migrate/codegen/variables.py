@@ -63,7 +63,7 @@ def output_names(
     op = node.op.name if node else ""
     taken = set(alive)
     names: list[str] = []
-    parts = _PAIRS.get(op) or (_PARTS.get(len(values), ()) if op in ("split", "chunk", "unbind") else ())
+    parts = _PAIRS.get(op) or (_PARTS.get(len(values), ()) if node and node.op.many else ())
     for place, value in enumerate(values):
         if value not in used:
             names.append("_")

@@ -20,9 +20,6 @@ from migrate.graph.sizes import Dim, Size, SizeOf
 from migrate.graph.weights import Step, Weight
 
 MAX_STATIC = 1024  # elements; longer integer constants are tables, not sizes
-_MAKERS = {"arange", "full", "eye", "size_tensor", "randn", "rand"}
-_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_not"}
-_MANY = {"split", "chunk", "unbind"}
 _SIZES = {"reshape", "permute", "squeeze", "unsqueeze", "transpose", "getitem"}
 
 
@@ -139,7 +136,7 @@ class Builder:
         args = map_arg(args, lambda a: self._argument(op, a))
         kwargs = map_arg(kwargs, lambda a: self._argument(op, a))
         outputs = self.add_node(op, args, kwargs, self._infer(op, args, kwargs))
-        return outputs[0] if len(outputs) == 1 and op.name not in _MANY else outputs
+        return outputs[0] if len(outputs) == 1 and not op.many else outputs
 
     def add_node(
         self,
@@ -190,7 +187,7 @@ class Builder:
             return None  # inference says what is wrong, at the node
         if isinstance(result, tuple):
             return tuple(self.static(part, tensors[0].dtype) for part in result)
-        dtype = "bool" if op.name in _COMPARISONS else tensors[-1 if op.name == "where" else 0].dtype
+        dtype = "bool" if op.compares else tensors[-1 if op.name == "where" else 0].dtype
         return self.static(result, dtype)
 
     def _absorb(self, op: Op, args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Value | None:
@@ -220,7 +217,7 @@ class Builder:
         """The op's outputs at each assignment; a call like an earlier one is not run again."""
         key = (op.name, signature(args), signature(kwargs))
         if key not in self._inferred:
-            self._inferred[key] = run_samples(op.callable(), args, kwargs, makes_tensor=op.name in _MAKERS)
+            self._inferred[key] = run_samples(op.callable(), args, kwargs, makes_tensor=op.makes)
         return self._inferred[key]
 
     def _argument(self, op: Op, arg: Arg) -> Arg:

@@ -80,7 +80,7 @@ def loop(
         tuple(b.tensor(value) for value in carried),
         tuple(scanned),
     )
-    return b.add(
+    return b.add_node(
         get_op("loop"), args, {"dims": tuple(dims), "out_dims": tuple(out_dims)}, _transposed(results), (body,)
     )
 

@@ -6,7 +6,8 @@
     %y: float32[batch, 4] = linear(%x, $w, None) @layer1.0 "fc"
     return %y
 
-`%` names computed values, `$` weights; a size is a number or an expression over `%x.shape[0]`. Parsed weights are zeros.
+`%` names computed values, `$` weights; a name that is no identifier stands in `<>`, with `\\x3e` for what would be read
+otherwise. A size is a number or an expression over `%x.shape[0]`. Parsed weights are zeros.
 The blocks of control flow follow its line:
 
     %z: float32[batch, 4] = if_(%mask)
@@ -52,7 +53,18 @@ def print_graph(graph: Graph) -> str:
 
 def _ref(value: Value) -> str:
     sigil = "$" if value.weight is not None else "%"
-    return sigil + (value.name if re.fullmatch(r"\w+", value.name) else f"<{value.name}>")
+    return sigil + (value.name if re.fullmatch(r"\w+", value.name, re.ASCII) else f"<{_escape(value.name)}>")
+
+
+def _escape(name: str) -> str:
+    """A source's name with the characters that the text form gives a meaning to written as numbers."""
+    return re.sub(
+        r"[^\w./:-]", lambda m: f"\\U{ord(m[0]):08x}" if m[0] > "\xff" else f"\\x{ord(m[0]):02x}", name, flags=re.A
+    )
+
+
+def _unescape(text: str) -> str:
+    return text.encode().decode("unicode_escape")
 
 
 def _input_size(value: Value, axis: int) -> str:
@@ -60,7 +72,7 @@ def _input_size(value: Value, axis: int) -> str:
     if not isinstance(size, Dim):
         return str(size)
     name = size.expr.name if isinstance(size.expr, SizeOf) else ""
-    return f"{name or 'size'}={'|'.join(str(v) for v in size.values)}"
+    return f"{_escape(name) or 'size'}={'|'.join(str(v) for v in size.values)}"
 
 
 def _shape(value: Value) -> str:
@@ -70,7 +82,7 @@ def _shape(value: Value) -> str:
 def _print_node(node: Node) -> list[str]:
     args = [_print_arg(a) for a in node.args] + [f"{k}={_print_arg(a)}" for k, a in node.kwargs.items()]
     outputs = ", ".join(_shape(v) for v in node.outputs)
-    scope = f" @{'.'.join(node.scope)}" if node.scope else ""
+    scope = " @" + ".".join(_escape(part).replace(".", "\\x2e") for part in node.scope) if node.scope else ""
     origin = f" {', '.join(ascii(o) for o in node.origin)}" if node.origin else ""
     lines = [f"{outputs} = {node.op.name}({', '.join(args)}){scope}{origin}"]
     for block in node.blocks:
@@ -108,7 +120,7 @@ def parse_graph(text: str) -> Graph:
     return parser.builder.graph
 
 
-_REF = re.compile(r"([%$])(?:(\w+)|<([^>]*)>)")
+_REF = re.compile(r"([%$])(?:(\w+)|<([^>]*)>)", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -151,17 +163,17 @@ class _Parser:
                 self._node(line)
 
     def _input(self, text: str) -> None:
-        (name,) = _names(text.partition(":")[0])
-        dtype, _, sizes = text.partition(":")[2].strip().partition("[")
+        (name,) = _names(text.partition(": ")[0])
+        dtype, _, sizes = text.partition(": ")[2].partition("[")
         shape: list[Any] = []
         for size in filter(None, (s.strip() for s in sizes.rstrip("]").split(","))):
             symbol, _, values = size.partition("=")
-            shape.append((symbol, tuple(int(v) for v in values.split("|"))) if values else int(size))
+            shape.append((_unescape(symbol), tuple(int(v) for v in values.split("|"))) if values else int(size))
         self.values[name] = self.builder.input(name, dtype, shape)
 
     def _weight(self, text: str) -> None:
-        (name,) = _names(text.partition(":")[0])
-        dtype, _, rest = text.partition(":")[2].strip().partition("[")
+        (name,) = _names(text.partition(": ")[0])
+        dtype, _, rest = text.partition(": ")[2].partition("[")
         sizes, _, role = rest.partition("]")
         shape = tuple(int(s) for s in sizes.split(",") if s.strip())
         known: Role = "parameter" if "parameter" in role else "buffer" if "buffer" in role else "unknown"
@@ -173,7 +185,7 @@ class _Parser:
         head, _, call = line.partition(" = ")
         names = _defined(head)
         expression, scope, origin = _split_call(call)
-        tree = ast.parse(_REF.sub(lambda m: f"V[{(m[2] or m[3])!r}]", expression), mode="eval").body
+        tree = ast.parse(_REF.sub(lambda m: f"V[{_name(m)!r}]", expression), mode="eval").body
         assert isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)
         args = tuple(self._arg(a) for a in tree.args)
         kwargs = {k.arg or "": self._arg(k.value) for k in tree.keywords}
@@ -247,7 +259,11 @@ _BINARY: dict[type[ast.operator], Any] = {
 
 
 def _names(text: str) -> list[str]:
-    return [m[2] or m[3] for m in _REF.finditer(text)]
+    return [_name(m) for m in _REF.finditer(text)]
+
+
+def _name(match: re.Match[str]) -> str:
+    return match[2] or _unescape(match[3])
 
 
 def _defined(text: str) -> list[str]:
@@ -263,7 +279,7 @@ def _split_call(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     scope: tuple[str, ...] = ()
     if rest.startswith("@"):
         path, _, rest = rest[1:].partition(" ")
-        scope = tuple(path.split("."))
+        scope = tuple(_unescape(part) for part in path.split("."))
     origin = ast.literal_eval(f"({rest},)") if rest.strip() else ()
     return text[: end + 1], scope, tuple(origin)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from migrate.errors import Diagnostic, MigrateError
 from migrate.graph import Graph
+from migrate.graph.final import final_activation
 from migrate.verify.cases import CasePlan, draw_inputs
 from migrate.verify.contract import Array, Oracle, Plan, Target
 from migrate.verify.overrides import perturbed_overrides
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from runtime.verify.golden import GoldenCase, InventoryItem
-
-
-FINAL = ("softmax", "log_softmax", "sigmoid")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,7 +39,7 @@ def logits_names(plan: Plan, graph: Graph, oracle: Oracle) -> list[str]:
     users = graph.users()
     names: list[str] = []
     for index, (value, output) in enumerate(zip(graph.outputs, oracle.output_names, strict=True)):
-        final = value.node is not None and value.node.op.name in FINAL and value not in users
+        final = final_activation(value, users) is not None
         name = oracle.logits_of(index) if final else output
         if name is None:
             break

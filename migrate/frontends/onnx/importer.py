@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from migrate.errors import Diagnostic, Exit, MigrateError, error
-from migrate.frontends.onnx.lift import all_graphs
-from migrate.frontends.onnx.registry import Entry, Unsupported, find, parameters_of
+from migrate.errors import Exit, MigrateError, error
+from migrate.frontends.onnx.lift import place
+from migrate.frontends.onnx.registry import Entry, Unsupported
 from migrate.frontends.onnx.scopes import maker_of, scope_of
 from migrate.frontends.onnx.sizes import InputSizes, Plan
+from migrate.frontends.onnx.unsupported import entry_for
 from migrate.graph import Builder, Dim, Graph, InferenceError, Size, SizeError, Value, Weight, batch
 from migrate.graph.interpret import content_of
 
@@ -206,11 +207,6 @@ class Importer:
         return self.builder.source(name, lambda: array, str(array.dtype), array.shape)
 
 
-def place(node: ir.Node) -> str:
-    """How a node is named to the user: its own name, else its operator and first output."""
-    return node.name or f"{node.op_type} -> {node.outputs[0].name if node.outputs else '?'}"
-
-
 def attribute_value(attribute: Any) -> Any:
     """An attribute as a plain Python value; strings decoded, tensors and graphs as onnx-ir gives them.
 
@@ -222,44 +218,6 @@ def attribute_value(attribute: Any) -> Any:
     if attribute.type is ir.AttributeType.FLOATS:
         return tuple(float(str(np.float32(item))) for item in value)
     return tuple(value) if isinstance(value, list | tuple) else value  # pyright: ignore[reportUnknownArgumentType]
-
-
-def entry_for(model: ir.Model, node: ir.Node) -> Entry | None:
-    """The handler for a node at the model's opset."""
-    domain = "" if node.domain == "ai.onnx" else node.domain
-    opset = model.opset_imports.get(domain) or model.opset_imports.get(domain or "ai.onnx", 1)
-    return find(node.op_type, domain, opset)
-
-
-def unsupported_nodes(model: ir.Model) -> list[Diagnostic]:
-    """Every node that no handler takes, and every attribute or input that its handler does not know."""
-    found: list[Diagnostic] = []
-    for node in (node for graph in all_graphs(model.graph) for node in graph):
-        if node.op_type == "Constant":
-            continue
-        entry = entry_for(model, node)
-        kind = f"{node.domain}::{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
-        if entry is None:
-            found.append(error("MIG201", f"operator {kind} is not supported", where=place(node)))
-        elif unknown := set(node.attributes) - entry.attributes:
-            what = f"attribute {', '.join(sorted(unknown))} of {kind} is not supported"
-            found.append(error("MIG202", what, where=place(node)))
-        elif what := unbound(entry, node):
-            found.append(error("MIG202", f"{kind} {what}", where=place(node)))
-    return found
-
-
-def unbound(entry: Entry, node: ir.Node) -> str:
-    """What hinders the node's inputs and attributes from being the handler's parameters; empty where nothing does."""
-    _, *parameters = parameters_of(entry.handler)
-    inputs = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    many = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    if len(node.inputs) > len(inputs) and not many:
-        return f"with {len(node.inputs)} inputs is not supported"
-    given = {p.name for p, value in zip(inputs, node.inputs, strict=False) if value is not None} | set(node.attributes)
-    needed = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL and p.default is p.empty]
-    missing = [name for name in needed if name not in given]
-    return f"lacks {', '.join(missing)}" if missing else ""
 
 
 def attempt(
@@ -312,4 +270,4 @@ def _failed(code: str, what: str, builder: Builder, why: str, todo: str = "") ->
     return MigrateError([error(code, what, where=", ".join(builder.origin), why=why, todo=todo)], status)
 
 
-__all__ = ["Importer", "OnnxBuilder", "Size", "attempt", "dtype_name", "place", "unsupported_nodes"]
+__all__ = ["Importer", "OnnxBuilder", "Size", "attempt", "dtype_name", "place"]

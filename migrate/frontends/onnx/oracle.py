@@ -32,19 +32,10 @@ from migrate.frontends.onnx.lift import (
     rearranged_from,
     widened,
 )
+from migrate.frontends.onnx.unsupported import entry_for
 from migrate.graph import Dim, Graph
 
 _MAX_ENGINES = 4
-
-ARGUMENTS = {"batch_norm": {1: 3, 2: 4, 3: 1, 4: 2}}
-"""For ops whose arguments come in another order than the operator's inputs: position -> index of the input."""
-
-LEARNED = {
-    "Conv": (1, 2), "ConvTranspose": (1, 2), "Gemm": (1, 2), "MatMul": (0, 1), "Gather": (0,), "PRelu": (1,),
-    "LSTM": (1, 2, 3, 7), "GRU": (1, 2, 3), "RNN": (1, 2, 3), "BatchNormalization": (1, 2),
-    "InstanceNormalization": (1, 2), "LayerNormalization": (1, 2), "GroupNormalization": (1, 2),
-}  # fmt: skip
-"""For operators that are layers: the indices of inputs that are trained where they are weights."""
 
 
 def output_axes(graph: Graph) -> list[int | None]:
@@ -128,22 +119,25 @@ class OnnxOracle:
 
     def uses(self, source: str, nodes: Sequence[str], op: str, position: int) -> list[Target]:
         """The uses of a weight by these nodes, as argument `position` of the graph's op `op`."""
-        wanted = ARGUMENTS.get(op, {}).get(position)
-        return [
-            (name, index)
-            for name in nodes
-            if (node := self._nodes.get(name)) is not None
-            for index, value in enumerate(node.inputs)
-            if wanted in (None, index) and (found := origin(value)) is not None and found.name == source
-        ]
+        found: list[Target] = []
+        for name in nodes:
+            node = self._nodes.get(name)
+            entry = entry_for(self._model, node) if node is not None else None
+            if node is None or entry is None:
+                continue
+            order = entry.arguments.get(op)
+            taken = [(i, v) for i, v in enumerate(node.inputs) if not order or order[position] == entry.input_name(i)]
+            found += [(name, i) for i, v in taken if (made := origin(v)) is not None and made.name == source]
+        return found
 
     def learned_weights(self) -> list[str]:
         """Tensors of rank 1 or more that are a weight of a layer, directly or cut, joined and turned on the way there."""
         names: dict[str, None] = {}
         for node in self._nodes.values():
-            for index in LEARNED.get(node.op_type, ()):
-                if index < len(node.inputs):
-                    names |= dict.fromkeys(v.name or "" for v in rearranged_from(node.inputs[index]))
+            entry = entry_for(self._model, node)
+            for index, value in enumerate(node.inputs):
+                if entry is not None and entry.input_name(index) in entry.learns:
+                    names |= dict.fromkeys(v.name or "" for v in rearranged_from(value))
         return list(names)
 
     def logits_of(self, output: int) -> str | None:

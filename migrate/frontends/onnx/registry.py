@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache, wraps
 from typing import Any
 
 from migrate.graph import InferenceError, Value
 
 Handler = Callable[..., Any]
+Arguments = tuple[str | None, ...]
 _AXES = {"axis", "axes"}
 _OWN_AXES = {
     "Flatten": 1,
@@ -68,7 +69,11 @@ def _checked(handler: Handler, op_type: str) -> Handler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A registered handler: operator, domain, and the schema version from which it reads it."""
+    """A registered handler: operator, domain, and the schema version from which it reads it.
+
+    `learns` names the inputs that are trained where they are weights; `arguments` has, for an op of the graph that takes
+    two inputs of one shape, the names of the inputs in the op's order (None for what is no input).
+    """
 
     op_type: str
     domain: str
@@ -76,6 +81,13 @@ class Entry:
     handler: Handler
     family: str
     place: str
+    learns: frozenset[str] = frozenset()
+    arguments: Mapping[str, Arguments] = field(default_factory=dict[str, Arguments])
+
+    def input_name(self, index: int) -> str:
+        """The handler's parameter that takes an input."""
+        inputs = [p for p in parameters_of(self.handler)[1:] if p.kind is not p.KEYWORD_ONLY]
+        return inputs[min(index, len(inputs) - 1)].name
 
     @property
     def attributes(self) -> frozenset[str]:
@@ -86,15 +98,23 @@ class Entry:
 _ENTRIES: dict[tuple[str, str], dict[int, Entry]] = {}
 
 
-def onnx_op(op_type: str, *, since: int = 1, domain: str = "") -> Callable[[Handler], Handler]:
+def onnx_op(
+    op_type: str,
+    *,
+    since: int = 1,
+    domain: str = "",
+    learns: tuple[str, ...] = (),
+    arguments: Mapping[str, Arguments] | None = None,
+) -> Callable[[Handler], Handler]:
     """Register a handler for an operator from a schema version on.
 
     The handler's positional parameters are the operator's inputs (None where absent), its keyword-only parameters the
     attributes with the schema's defaults. The first parameter is the `OnnxBuilder`. An `axis` or `axes` counts the
-    first input's axes.
+    first input's axes. For `learns` and `arguments` see `Entry`.
 
     Raises:
-        ValueError: the same operator and version is registered twice; both places are shown.
+        ValueError: the same operator and version is registered twice (both places are shown), or an input is named that
+            is no parameter.
     """
 
     def register(handler: Handler) -> Handler:
@@ -102,6 +122,9 @@ def onnx_op(op_type: str, *, since: int = 1, domain: str = "") -> Callable[[Hand
         versions = _ENTRIES.setdefault((domain, op_type), {})
         if since in versions:
             raise ValueError(f"{op_type} since {since} is registered twice: {versions[since].place} and {place}")
+        named = {*learns, *(name for names in (arguments or {}).values() for name in names if name)}
+        if lost := named - {p.name for p in parameters_of(handler)}:
+            raise ValueError(f"{place} names inputs that it does not take: {', '.join(sorted(lost))}")
         family = handler.__module__.rsplit(".", 1)[-1]
         versions[since] = Entry(
             op_type=op_type,
@@ -110,6 +133,8 @@ def onnx_op(op_type: str, *, since: int = 1, domain: str = "") -> Callable[[Hand
             handler=_checked(handler, op_type),
             family=family,
             place=place,
+            learns=frozenset(learns),
+            arguments=arguments or {},
         )
         return handler
 

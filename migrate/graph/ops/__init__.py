@@ -13,9 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-__all__ = ["Op", "all_ops", "declare", "get_op"]
+__all__ = ["Loss", "Op", "all_ops", "declare", "get_op"]
+
+Loss = Literal["cross_entropy", "bce"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,13 @@ class Op:
     `target` is the dotted name of the callable; `fold` computes it on object arrays of numbers and sizes; `scalars` says
     that constants of rank 0 are passed as Python numbers; `random` ops are never merged or folded. `learns` names the
     positional arguments in which a tensor of the model is a trained parameter, `statistics` those that hold running
-    statistics. An op that `moves` elements and changes none passes the use of its output on to its first argument.
+    statistics; in the arguments of `learns_attributes` only what the author made a module's attribute is trained. An op
+    that `moves` elements and changes none passes the use of its output on to its first argument.
+
+    An op that `makes` a tensor from sizes and numbers takes the device to make it on; one that returns `many` tensors
+    returns a tuple even of one; one that `compares` returns booleans whatever it takes. `loss` is the loss that is
+    computed on what the op takes, where it is the last of a model.
+
     Control flow has that many `blocks`, which its callable takes as callables after the arguments.
     """
 
@@ -37,7 +45,12 @@ class Op:
     random: bool = False
     learns: tuple[int, ...] = ()
     statistics: tuple[tuple[int, str], ...] = ()
+    learns_attributes: tuple[int, ...] = ()
     moves: bool = False
+    makes: bool = False
+    many: bool = False
+    compares: bool = False
+    loss: Loss | None = None
     blocks: int = 0
 
     def callable(self) -> Callable[..., Any]:
@@ -60,7 +73,12 @@ def declare(
     random: bool = False,
     learns: tuple[int, ...] = (),
     statistics: tuple[tuple[int, str], ...] = (),
+    learns_attributes: tuple[int, ...] = (),
     moves: bool = False,
+    makes: bool = False,
+    many: bool = False,
+    compares: bool = False,
+    loss: Loss | None = None,
     blocks: int = 0,
 ) -> Op:
     """Register an op; its family is the file that declares it.
@@ -74,17 +92,10 @@ def declare(
         raise ValueError(f"op {name!r} is declared twice: {_OPS[name][1]} and {place}")
     family = Path(frame.f_code.co_filename).stem
     op = Op(
-        name=name,
-        family=family,
-        target=target,
-        fold=fold,
-        scalars=scalars,
-        random=random,
-        learns=learns,
-        statistics=statistics,
-        moves=moves,
-        blocks=blocks,
-    )
+        name=name, family=family, target=target, fold=fold, scalars=scalars, random=random, learns=learns,
+        statistics=statistics, learns_attributes=learns_attributes, moves=moves, makes=makes, many=many,
+        compares=compares, loss=loss, blocks=blocks,
+    )  # fmt: skip
     _OPS[name] = (op, place)
     return op
 

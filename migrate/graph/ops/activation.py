@@ -6,10 +6,11 @@ F = "torch.nn.functional:"
 
 for _name in (
     "relu", "gelu", "silu", "elu", "selu", "celu", "leaky_relu", "softplus", "softsign", "hardsigmoid",
-    "hardswish", "hardtanh", "relu6", "mish", "logsigmoid", "softshrink", "hardshrink", "threshold", "softmax",
-    "log_softmax", "glu",
+    "hardswish", "hardtanh", "relu6", "mish", "logsigmoid", "softshrink", "hardshrink", "threshold", "glu",
 ):  # fmt: skip
     declare(_name, F + _name)
 declare("prelu", F + "prelu", learns=(1,))
-declare("sigmoid", "torch:sigmoid")
+declare("softmax", F + "softmax", loss="cross_entropy")
+declare("log_softmax", F + "log_softmax", loss="cross_entropy")
+declare("sigmoid", "torch:sigmoid", loss="bce")
 declare("tanh", "torch:tanh")

@@ -3,4 +3,4 @@
 from migrate.graph.ops import declare
 
 declare("if_", "migrate.graph.interpret:run_if", blocks=2)
-declare("loop", "migrate.graph.interpret:run_loop", blocks=1)
+declare("loop", "migrate.graph.interpret:run_loop", blocks=1, learns_attributes=(2,))

@@ -16,19 +16,19 @@ _equal = np.frompyfunc(lambda a, b: decide("==", operator.eq, a, b), 2, 1)
 _sqrt = np.frompyfunc(math.sqrt, 1, 1)
 
 declare("add", "operator:add", fold=operator.add, scalars=True, learns=(0, 1))
-declare("sub", "operator:sub", fold=operator.sub, scalars=True)
+declare("sub", "operator:sub", fold=operator.sub, scalars=True, learns_attributes=(0, 1))
 declare("mul", "operator:mul", fold=operator.mul, scalars=True, learns=(0, 1))
-declare("div", "operator:truediv", fold=operator.truediv, scalars=True)
+declare("div", "operator:truediv", fold=operator.truediv, scalars=True, learns_attributes=(0, 1))
 declare("floor_div", "operator:floordiv", fold=operator.floordiv, scalars=True)
 declare("mod", "operator:mod", fold=operator.mod, scalars=True)
-declare("pow", "operator:pow", fold=operator.pow, scalars=True)
+declare("pow", "operator:pow", fold=operator.pow, scalars=True, learns_attributes=(1,))
 declare("neg", "operator:neg", fold=operator.neg)
-declare("lt", "operator:lt", fold=operator.lt, scalars=True)
-declare("le", "operator:le", fold=operator.le, scalars=True)
-declare("gt", "operator:gt", fold=operator.gt, scalars=True)
-declare("ge", "operator:ge", fold=operator.ge, scalars=True)
-declare("eq", "torch:eq", fold=_equal, scalars=True)
-declare("ne", "torch:ne", fold=lambda a, b: np.logical_not(_equal(a, b)), scalars=True)
+declare("lt", "operator:lt", fold=operator.lt, scalars=True, compares=True)
+declare("le", "operator:le", fold=operator.le, scalars=True, compares=True)
+declare("gt", "operator:gt", fold=operator.gt, scalars=True, compares=True)
+declare("ge", "operator:ge", fold=operator.ge, scalars=True, compares=True)
+declare("eq", "torch:eq", fold=_equal, scalars=True, compares=True)
+declare("ne", "torch:ne", fold=lambda a, b: np.logical_not(_equal(a, b)), scalars=True, compares=True)
 declare("bitwise_and", "operator:and_", scalars=True)
 declare("bitwise_or", "operator:or_", scalars=True)
 declare("bitwise_xor", "operator:xor", scalars=True)
@@ -41,19 +41,32 @@ declare("remainder", "torch:remainder", scalars=True)
 declare("minimum", "torch:minimum", fold=_minimum)
 declare("maximum", "torch:maximum", fold=_maximum)
 declare("clamp", "torch:clamp", scalars=True)
-declare("where", "torch:where", fold=lambda c, a, b: np.where(np.asarray(c, dtype=bool), a, b), scalars=True)
+declare(
+    "where",
+    "torch:where",
+    fold=lambda c, a, b: np.where(np.asarray(c, dtype=bool), a, b),
+    scalars=True,
+    learns_attributes=(1, 2),
+)
 declare("floor", "torch:floor", fold=_floor)
 declare("ceil", "torch:ceil", fold=_ceil)
 declare("sqrt", "torch:sqrt", fold=_sqrt)
-declare("logical_not", "torch:logical_not", fold=lambda a: np.asarray(np.logical_not(a), dtype=object))
-declare("logical_and", "torch:logical_and", fold=lambda a, b: np.asarray(np.logical_and(a, b), dtype=object))
-declare("logical_or", "torch:logical_or", fold=lambda a, b: np.asarray(np.logical_or(a, b), dtype=object))
-declare("logical_xor", "torch:logical_xor", fold=lambda a, b: np.asarray(np.logical_xor(a, b), dtype=object))
+declare("logical_not", "torch:logical_not", fold=lambda a: np.asarray(np.logical_not(a), dtype=object), compares=True)
+declare(
+    "logical_and", "torch:logical_and", fold=lambda a, b: np.asarray(np.logical_and(a, b), dtype=object), compares=True
+)
+declare(
+    "logical_or", "torch:logical_or", fold=lambda a, b: np.asarray(np.logical_or(a, b), dtype=object), compares=True
+)
+declare(
+    "logical_xor", "torch:logical_xor", fold=lambda a, b: np.asarray(np.logical_xor(a, b), dtype=object), compares=True
+)
 declare("cast", "torch:Tensor.to")
 
 for _name in (
-    "abs", "exp", "log", "log1p", "expm1", "log2", "rsqrt", "reciprocal", "erf", "round", "sign", "trunc", "isnan",
-    "isinf", "isfinite", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh",
-    "atan2", "square", "nan_to_num",
+    "abs", "exp", "log", "log1p", "expm1", "log2", "rsqrt", "reciprocal", "erf", "round", "sign", "trunc",
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "atan2", "square", "nan_to_num",
 ):  # fmt: skip
     declare(_name, f"torch:{_name}")
+for _name in ("isnan", "isinf", "isfinite"):
+    declare(_name, f"torch:{_name}", compares=True)

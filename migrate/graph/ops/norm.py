@@ -5,10 +5,10 @@ from migrate.graph.ops import declare
 F = "torch.nn.functional:"
 STATISTICS = ((1, "running_mean"), (2, "running_var"))
 
-declare("batch_norm", F + "batch_norm", learns=(3, 4), statistics=STATISTICS)
-declare("instance_norm", F + "instance_norm", learns=(3, 4), statistics=STATISTICS)
+declare("batch_norm", F + "batch_norm", learns=(3, 4), statistics=STATISTICS, learns_attributes=(0,))
+declare("instance_norm", F + "instance_norm", learns=(3, 4), statistics=STATISTICS, learns_attributes=(0,))
 declare("layer_norm", F + "layer_norm", learns=(2, 3))
-declare("group_norm", F + "group_norm", learns=(2, 3))
+declare("group_norm", F + "group_norm", learns=(2, 3), learns_attributes=(0,))
 declare("rms_norm", F + "rms_norm", learns=(2,))
 declare("local_response_norm", F + "local_response_norm")
 declare("normalize", F + "normalize")

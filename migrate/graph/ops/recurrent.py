@@ -2,8 +2,8 @@
 
 from migrate.graph.ops import declare
 
-declare("lstm", "torch:lstm", learns=(2,))
-declare("gru", "torch:gru", learns=(2,))
-declare("rnn_tanh", "torch:rnn_tanh", learns=(2,))
-declare("rnn_relu", "torch:rnn_relu", learns=(2,))
-declare("gru_reset_first", "runtime.functional.recurrent:gru_reset_first", learns=(2,))
+declare("lstm", "torch:lstm", learns=(2,), learns_attributes=(1,))
+declare("gru", "torch:gru", learns=(2,), learns_attributes=(1,))
+declare("rnn_tanh", "torch:rnn_tanh", learns=(2,), learns_attributes=(1,))
+declare("rnn_relu", "torch:rnn_relu", learns=(2,), learns_attributes=(1,))
+declare("gru_reset_first", "runtime.functional.recurrent:gru_reset_first", learns=(2,), learns_attributes=(1,))

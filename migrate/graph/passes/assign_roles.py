@@ -28,16 +28,6 @@ from migrate.graph.weights import Array, Role
 
 MASKED = -1e4  # exporters write minus infinity as this or less
 TABLES = ("sin", "cos")
-SOMETIMES = {
-    **dict.fromkeys(("sub", "div"), (0, 1)),
-    "pow": (1,),
-    "where": (1, 2),
-    "sdpa": (0, 1, 2),
-    **{f"{op}{rank}d": (0,) for op in ("conv", "conv_transpose") for rank in (1, 2, 3)},
-    **dict.fromkeys(("batch_norm", "instance_norm", "group_norm"), (0,)),
-    **dict.fromkeys(("lstm", "gru", "gru_reset_first", "rnn_tanh", "rnn_relu"), (1,)),
-    "loop": (2,),
-}
 STATISTIC = re.compile(r"(mean|std|var|eps|epsilon)$")
 
 
@@ -77,7 +67,7 @@ class _Uses:
         if node.op.name == "add":
             self.added.update(tensors_in(node.args))
         if not is_constant and self.raw.isdisjoint(tensors_in(node.args)):
-            places = tuple(node.args[i] for i in SOMETIMES.get(node.op.name, ()))
+            places = tuple(node.args[i] for i in node.op.learns_attributes)
             self._learn(tuple(v for v in tensors_in(places) if self._is_attribute(v)), layer=False)
         for position, kind in node.op.statistics:
             if position < len(node.args) and isinstance(node.args[position], Value):

@@ -82,3 +82,32 @@ def test_an_unknown_op_is_a_key_error() -> None:
 def test_declaring_a_name_twice_shows_both_places() -> None:
     with pytest.raises(ValueError, match=r"'relu' is declared twice: .*activation\.py:\d+ and .*test_ops\.py:\d+"):
         declare("relu", "torch:relu")
+
+
+MADE: dict[str, tuple[Any, ...]] = {
+    "arange": (3,), "full": ((2,), 1.0), "eye": (2,), "size_tensor": ([1, 2],), "randn": (2,), "rand": (2,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("op", [op for op in all_ops() if op.makes], ids=lambda op: op.name)
+def test_what_makes_a_tensor_takes_its_device(op: Op) -> None:
+    assert op.callable()(*MADE[op.name], device="meta").is_meta
+
+
+@pytest.mark.parametrize("op", [op for op in all_ops() if op.many], ids=lambda op: op.name)
+def test_what_returns_many_returns_a_tuple_of_one(op: Op) -> None:
+    given = () if op.name == "unbind" else (1,)
+    assert len(op.callable()(torch.zeros(1, 2), *given)) == 1
+    assert isinstance(op.callable()(torch.zeros(1, 2), *given), tuple)
+
+
+@pytest.mark.parametrize("op", [op for op in all_ops() if op.family == "elementwise"], ids=lambda op: op.name)
+def test_what_compares_returns_booleans(op: Op) -> None:
+    """Tried with one operand and with two; an op that takes neither compares nothing."""
+    dtypes = set[torch.dtype]()
+    for count in (1, 2):
+        try:
+            dtypes.add(op.callable()(*[torch.ones(2)] * count).dtype)
+        except (AttributeError, TypeError, RuntimeError):  # `where` of one operand gives indices
+            continue
+    assert (dtypes == {torch.bool}) is op.compares

@@ -1,7 +1,10 @@
 """The text form prints and parses back to the same text."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from migrate.graph.builder import Builder
 from migrate.graph.check import GraphError, check
 from migrate.graph.text import parse_graph, print_graph
 
@@ -29,6 +32,32 @@ def test_round_trip() -> None:
     assert print_graph(parse_graph(once)) == once
     wanted = TEXT.strip().replace("%x.shape[0] * 2, 2, 64]", "%q.shape[0], 2, 64]")
     assert once.strip() == wanted
+
+
+@pytest.mark.parametrize(
+    "name", ["a>b", "x:0", "a = b", "f(x", "50 %x", "two\nlines", "\u00e9", "back\\slash", '"', ""]
+)
+def test_a_name_of_any_characters_is_read_back(name: str) -> None:
+    _reads_back(name)
+
+
+@given(st.text(min_size=1))
+def test_every_name_is_read_back(name: str) -> None:
+    _reads_back(name)
+
+
+def _reads_back(name: str) -> None:
+    """A graph whose input, free size, scope and result have a source's name."""
+    builder = Builder()
+    value = builder.input(name, "float32", [(name, (2, 3, 5))])
+    with builder.at((name, "tail"), name):
+        builder.graph.outputs = [builder.relu(value)]
+    builder.rename(builder.graph.outputs[0], name)
+    graph = parse_graph(print_graph(builder.graph))
+    assert [v.name for v in graph.inputs] == [v.name for v in builder.graph.inputs]
+    assert [v.name for v in graph.outputs] == [v.name for v in builder.graph.outputs]
+    assert graph.nodes[0].scope == (name, "tail")
+    assert print_graph(graph) == print_graph(builder.graph)
 
 
 @pytest.mark.parametrize(

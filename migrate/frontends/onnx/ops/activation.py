@@ -41,7 +41,7 @@ def onnx_leaky_relu(b: OnnxBuilder, X: Value, *, alpha: float = 0.01, consumed_i
     return b.leaky_relu(X, alpha)
 
 
-@onnx_op("PRelu")
+@onnx_op("PRelu", learns=("slope",))
 def onnx_prelu(b: OnnxBuilder, X: Value, slope: Value, *, consumed_inputs: Any = None) -> Value:
     """One slope, or one a channel, is a `prelu`; any other broadcasts as ONNX says."""
     del consumed_inputs

@@ -86,7 +86,7 @@ def spatial_rank(x: Value) -> int:
     return x.rank - 2
 
 
-@onnx_op("Conv")
+@onnx_op("Conv", learns=("W", "B"))
 def onnx_conv(
     b: OnnxBuilder,
     X: Value,
@@ -135,7 +135,7 @@ def transposed_pads(
     return [*begins, *ends]
 
 
-@onnx_op("ConvTranspose")
+@onnx_op("ConvTranspose", learns=("W", "B"))
 def onnx_conv_transpose(
     b: OnnxBuilder,
     X: Value,

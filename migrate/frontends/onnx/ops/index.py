@@ -27,7 +27,7 @@ def within(b: OnnxBuilder, indices: Value, size: Any) -> Value:
     return b.static(counted.reshape(shape), indices.dtype)
 
 
-@onnx_op("Gather")
+@onnx_op("Gather", learns=("data",))
 def onnx_gather(b: OnnxBuilder, data: Value, indices: Value, *, axis: int = 0) -> Value:
     """Rows of a weight are an `embedding`, one place is a `select`; the rest is Python's indexing."""
     dim = axis % data.rank

@@ -7,7 +7,7 @@ from migrate.frontends.onnx.registry import onnx_op
 from migrate.graph import Value
 
 
-@onnx_op("MatMul")
+@onnx_op("MatMul", learns=("A", "B"))
 def onnx_matmul(b: OnnxBuilder, A: Value, B: Value) -> Value:
     """MatMul(x, W) is linear(x, W transposed)."""
     if B.weight is not None and B.rank == 2 and A.weight is None and A.rank:
@@ -15,7 +15,7 @@ def onnx_matmul(b: OnnxBuilder, A: Value, B: Value) -> Value:
     return b.matmul(A, B)
 
 
-@onnx_op("Gemm", since=7)
+@onnx_op("Gemm", since=7, learns=("A", "B", "C"))
 def onnx_gemm(
     b: OnnxBuilder,
     A: Value,
@@ -43,7 +43,7 @@ def onnx_gemm(
     return b.add(product, C if beta == 1 else b.mul(C, beta))
 
 
-@onnx_op("Einsum", since=12)
+@onnx_op("Einsum", since=12, learns=("Inputs",))
 def onnx_einsum(b: OnnxBuilder, *Inputs: Value, equation: str) -> Value:
     """Torch has the same equations."""
     return b.einsum(equation, *Inputs)

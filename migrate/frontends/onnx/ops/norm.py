@@ -16,7 +16,12 @@ def batch_norm(
     return b.batch_norm(X, mean, var, scale, B, training=False, momentum=round(1 - momentum, 6), eps=epsilon)
 
 
-@onnx_op("BatchNormalization", since=14)
+@onnx_op(
+    "BatchNormalization",
+    since=14,
+    learns=("scale", "B"),
+    arguments={"batch_norm": ("X", "input_mean", "input_var", "scale", "B")},
+)
 def onnx_batch_normalization(
     b: OnnxBuilder,
     X: Value,
@@ -38,7 +43,9 @@ def onnx_batch_normalization(
     return batch_norm(b, X, scale, B, input_mean, input_var, epsilon, momentum)
 
 
-@onnx_op("BatchNormalization", since=9)
+@onnx_op(
+    "BatchNormalization", since=9, learns=("scale", "B"), arguments={"batch_norm": ("X", "mean", "var", "scale", "B")}
+)
 def onnx_batch_normalization_9(
     b: OnnxBuilder,
     X: Value,
@@ -56,7 +63,9 @@ def onnx_batch_normalization_9(
     return batch_norm(b, X, scale, B, mean, var, epsilon, momentum)
 
 
-@onnx_op("BatchNormalization", since=1)
+@onnx_op(
+    "BatchNormalization", since=1, learns=("scale", "B"), arguments={"batch_norm": ("X", "mean", "var", "scale", "B")}
+)
 def onnx_batch_normalization_1(
     b: OnnxBuilder,
     X: Value,
@@ -83,7 +92,9 @@ def _is_all(value: Value, number: int) -> bool:
     return weight is not None and weight.maker == "exporter" and bool((weight.array() == number).all())
 
 
-@onnx_op("InstanceNormalization")
+@onnx_op(
+    "InstanceNormalization", learns=("scale", "B"), arguments={"instance_norm": ("input", None, None, "scale", "B")}
+)
 def onnx_instance_normalization(
     b: OnnxBuilder, input: Value, scale: Value, B: Value, *, epsilon: float = 1e-5, consumed_inputs: Any = None
 ) -> Value:
@@ -94,7 +105,7 @@ def onnx_instance_normalization(
     return b.instance_norm(input, None, None, scale, B, eps=epsilon)
 
 
-@onnx_op("LayerNormalization", since=17)
+@onnx_op("LayerNormalization", since=17, learns=("Scale", "B"), arguments={"layer_norm": ("X", None, "Scale", "B")})
 def onnx_layer_normalization(
     b: OnnxBuilder,
     X: Value,
@@ -116,7 +127,7 @@ def onnx_layer_normalization(
     return y if B is None else b.add(y, B)
 
 
-@onnx_op("RMSNormalization", since=23)
+@onnx_op("RMSNormalization", since=23, learns=("scale",))
 def onnx_rms_normalization(
     b: OnnxBuilder, X: Value, scale: Value, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
 ) -> Value:
@@ -128,7 +139,9 @@ def onnx_rms_normalization(
     return b.mul(b.rms_norm(X, shape, eps=epsilon), scale)
 
 
-@onnx_op("GroupNormalization", since=21)
+@onnx_op(
+    "GroupNormalization", since=21, learns=("scale", "bias"), arguments={"group_norm": ("X", None, "scale", "bias")}
+)
 def onnx_group_normalization(
     b: OnnxBuilder,
     X: Value,
@@ -144,7 +157,9 @@ def onnx_group_normalization(
     return b.group_norm(X, num_groups, scale, bias, eps=epsilon)
 
 
-@onnx_op("GroupNormalization", since=18)
+@onnx_op(
+    "GroupNormalization", since=18, learns=("scale", "bias"), arguments={"group_norm": ("X", None, "scale", "bias")}
+)
 def onnx_group_normalization_18(
     b: OnnxBuilder, X: Value, scale: Value, bias: Value, *, num_groups: int, epsilon: float = 1e-5
 ) -> Value:

@@ -86,7 +86,7 @@ def run(b: OnnxBuilder, op: str, X: Value, states: tuple[Value, ...], weights: l
     return b.permute(split, (0, 2, 1, 3)), *last
 
 
-@onnx_op("LSTM")
+@onnx_op("LSTM", learns=("W", "R", "B"))
 def onnx_lstm(
     b: OnnxBuilder,
     X: Value,
@@ -119,7 +119,7 @@ def onnx_lstm(
     return run(b, "lstm", X, states, flat_weights(b, W, R, B, LSTM_GATES), direction)
 
 
-@onnx_op("GRU", since=3)
+@onnx_op("GRU", since=3, learns=("W", "R", "B"))
 def onnx_gru(
     b: OnnxBuilder,
     X: Value,
@@ -150,7 +150,7 @@ def onnx_gru(
     return run(b, op, X, (hx,), flat_weights(b, W, R, B, GRU_GATES), direction)
 
 
-@onnx_op("RNN")
+@onnx_op("RNN", learns=("W", "R", "B"))
 def onnx_rnn(
     b: OnnxBuilder,
     X: Value,

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
+from contextlib import suppress
+from dataclasses import replace
 
+import numpy as np
 import onnx.defs
 import pytest
 
+from migrate.errors import MigrateError
 from migrate.frontends.onnx.registry import Entry, entries, find, onnx_op
+from migrate.graph.ir import Node, tensors_in
+from tests.migrate.frontends.onnx import ops
+from tests.migrate.frontends.onnx.ops.cases import Case, graph_of
 
 MINIMUM = 100
+ARITHMETIC = ("elementwise", "shape")  # what takes part in these is learned where its use says so, and is no layer
 
 
 def schema_of(entry: Entry) -> onnx.defs.OpSchema:
@@ -39,6 +49,74 @@ def test_the_newest_version_not_after_the_opset_is_found() -> None:
 def test_an_operator_before_its_first_version_is_not_found() -> None:
     assert find("LayerNormalization", "", 16) is None
     assert find("NoSuchOperator", "", 20) is None
+
+
+def cases() -> dict[tuple[str, int], list[Case]]:
+    """The cases of the operators, by the version that reads them."""
+    modules = [importlib.import_module(f"{ops.__name__}.{m.name}") for m in pkgutil.iter_modules(ops.__path__)]
+    found: dict[tuple[str, int], list[Case]] = {}
+    for case in (case for module in modules for case in getattr(module, "CASES", [])):
+        entry = find(case.op, "", case.opset)
+        assert entry is not None
+        found.setdefault((case.op, entry.since), []).append(case)
+    return found
+
+
+def is_number(case: Case, index: int) -> bool:
+    """Whether an input is one that layers are not trained in: whole numbers, or a scalar."""
+    return np.asarray(case.inputs[index]).dtype.kind != "f" or np.asarray(case.inputs[index]).ndim == 0
+
+
+def learned_inputs(case: Case) -> set[int]:
+    """The inputs that are an argument in which a layer of the graph is trained, where they alone or all are weights."""
+    numbers = tuple(i for i in case.constants if is_number(case, i))
+    floats = [i for i, v in enumerate(case.inputs) if v is not None and not is_number(case, i)]
+    found: set[str] = set()
+    for weights in [*((i,) for i in floats), tuple(floats[1:])]:
+        with suppress(MigrateError):  # what must be computed cannot be a weight
+            graph = graph_of(replace(case, constants=(*weights, *numbers), free=()))
+            found.update(name for node in graph.nodes for name in learned(node))
+    return {i for i in floats if f"i{i}" in found}
+
+
+def learned(node: Node) -> list[str]:
+    """The weights in the arguments in which a layer is trained."""
+    places = () if node.op.family in ARITHMETIC else node.op.learns
+    values = [v for place in places if place < len(node.args) for v in tensors_in(node.args[place])]
+    return [v.weight.source for v in values if v.weight is not None]
+
+
+CASES = cases()
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda e: f"{e.op_type}-{e.since}")
+def test_what_a_handler_says_is_learned_is_what_its_graph_learns(entry: Entry) -> None:
+    """Both ways, over the operator's cases: an input that a layer is trained in, and no other."""
+    given = CASES.get((entry.op_type, entry.since), [])
+    assert given or not entry.learns, "an operator that learns needs a case"
+    found = {entry.input_name(index) for case in given for index in learned_inputs(case)}
+    assert found == entry.learns
+
+
+@pytest.mark.parametrize("entry", [e for e in entries() if e.arguments], ids=lambda e: f"{e.op_type}-{e.since}")
+def test_the_inputs_are_taken_in_the_order_that_is_told(entry: Entry) -> None:
+    for case in CASES[entry.op_type, entry.since]:
+        constants = tuple(range(1, len(case.inputs)))
+        (node, *rest) = graph_of(replace(case, constants=constants, free=())).nodes
+        order = entry.arguments[node.op.name]
+        if rest:
+            continue  # a scale of another shape is applied after it
+        weights = [(i, a.weight.source) for i, a in enumerate(node.args) if getattr(a, "weight", None) is not None]
+        assert weights
+        for place, source in weights:
+            assert order[place] == entry.input_name(int(source.removeprefix("i")))
+
+
+def test_an_input_that_the_handler_does_not_take_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"onnx_other names inputs that it does not take: W"):
+
+        @onnx_op("NoSuchOperator", learns=("W",))
+        def onnx_other(b: object, X: object) -> None: ...
 
 
 def test_registering_twice_raises_and_shows_both_places() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +14,7 @@ from migrate.errors import Exit, MigrateError
 from migrate.frontends.onnx import load_onnx, open_onnx
 from migrate.frontends.onnx.sizes import BATCH, FREE, LARGE, SMALL, UNEVEN, batch_symbol, candidates, input_sizes
 from migrate.graph.interpret import interpret
+from migrate.verify.run import verify
 from tests.onnx_files import build, floats, node, weight
 
 
@@ -76,6 +78,28 @@ def test_samples_are_told_apart() -> None:
             assert one != other and min(*one, *other) > 1
             ratios = {a / b for a, b in zip(one, other, strict=True)}
             assert len(ratios) > 1
+
+
+def made_of(sample: tuple[int, ...], depth: int = 2) -> set[tuple[int, ...]]:
+    """What strides, kernels and padding may make of a size, at each assignment."""
+    made = {sample}
+    for _ in range(depth):
+        made |= {
+            tuple((s + more) // stride for s in one) for one in made for more in range(-3, 4) for stride in (1, 2, 3, 4)
+        }
+    return {one for one in made if min(one) > 0}
+
+
+@pytest.mark.parametrize("sample", [sample for table in (UNEVEN, FREE, LARGE, SMALL) for sample in table])
+def test_no_size_becomes_the_batch(sample: tuple[int, ...]) -> None:
+    assert BATCH not in made_of(sample)
+    for stride in (8, 16, 32):
+        assert BATCH not in {tuple((s + more) // stride for s in sample) for more in range(-31, 32)}
+
+
+def test_the_batch_is_not_sampled_where_it_is_verified() -> None:
+    batches = inspect.signature(verify).parameters["batches"].default
+    assert batches and set(batches).isdisjoint(BATCH)
 
 
 def test_half_of_a_size_is_rounded_as_the_source_does() -> None:

@@ -21,6 +21,7 @@ CASES = [
     Case(op="LayerNormalization", inputs=(X, x(1, seed=1), x(5, seed=2)), note="a scale that broadcasts"),
     Case(op="RMSNormalization", inputs=(X, x(5, seed=1)), opset=23, engine="reference"),
     Case(op="GroupNormalization", inputs=(X, S, B), opset=21, attributes={"num_groups": 3}, engine="reference"),
+    Case(op="GroupNormalization", inputs=(X, S, B), opset=18, attributes={"num_groups": 6}, engine="reference"),
     Case(
         op="GroupNormalization",
         inputs=(X, x(3), x(3, seed=1)),
