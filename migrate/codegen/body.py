@@ -6,15 +6,18 @@ Order of evaluation is kept. Numbers stay holes; shapes stay values, since equal
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from migrate.codegen.control_flow import write_control
 from migrate.codegen.expressions import ATOM, Expr, Holes, Printer
 from migrate.codegen.interface import SizeSources, leaf_size, sizes_of
 from migrate.codegen.names import Namespace, identifier
 from migrate.codegen.tree import (
     Block,
+    BlockCall,
     ChainCall,
+    ControlCall,
     FunctionCall,
     Item,
     LayerCall,
@@ -103,6 +106,9 @@ class BodyWriter:
     # ---- items
 
     def _add(self, item: Item) -> None:
+        if isinstance(item, ControlCall):
+            write_control(self, item)
+            return
         ins, outs = inputs_of(item), outputs_of(item)
         border = len(self._pending)
         while border and self._pending[border - 1].value in ins:
@@ -144,43 +150,90 @@ class BodyWriter:
             self._emit(p.item, [p.value], p.expr.text, p.reads)
 
     def _emit(self, item: Item, outs: list[Value], text: str, reads: tuple[Value, ...]) -> None:
-        self._remaining.subtract(reads)
-        dying = {self.names[v]: v for v in reads if not self._remaining[v]}
-        alive = {name for v, name in self.names.items() if self._remaining[v] > 0} | set(self._size_names.values())
-        used = {v for v in outs if self._remaining[v]}
-        names = output_names(item, outs, dying, alive, used)
-        self.names.update(zip(outs, names, strict=True))
+        names = self.name(item, outs, reads)
         self.lines.append(Line(text=f"{_target(item, names)} = {text}", shown=_shown(item, outs)))
+
+    # ---- what control flow asks for
+
+    def settle(self, item: ControlCall, last: Value | None = None) -> tuple[Expr, tuple[Value, ...]]:
+        """Write what is pending, `last` excepted where it comes last; its text, and all that the item reads."""
+        inline = bool(self._pending) and self._pending[-1].value is last
+        self._flush(len(self._pending) - inline)
+        self._item = item
+        reads = [v for v in self._reads(item) if not inline or v is not last]
+        text = self.tensor(last) if last is not None else Expr("")
+        if inline:
+            reads += self._pending.pop().reads
+        return text, tuple(reads)
+
+    def call(self, call: BlockCall) -> Expr:
+        """The call of a block, with what it is given."""
+        called = call.place.reference(self.place)
+        return _call(called, [self.tensor(v) for v in call.ext], [self.size(s) for s in call.sizes])
+
+    def is_used(self, value: Value) -> bool:
+        """Whether anything reads it after where we are."""
+        return self._remaining[value] > 0
+
+    def alive(self, kept: Iterable[Value] = ()) -> set[str]:
+        """The variables that something reads after where we are, and those of `kept`."""
+        alive = {name for v, name in self.names.items() if self._remaining[v] > 0} | set(self._size_names.values())
+        return alive | {self.names[v] for v in kept if v in self.names}
+
+    def name(
+        self,
+        item: Item,
+        outs: Sequence[Value],
+        reads: tuple[Value, ...],
+        *,
+        kept: Collection[Value] = (),
+        used: set[Value] | None = None,
+        taken: Iterable[str] = (),
+    ) -> list[str]:
+        """Names of what an item makes; what it `reads` ends here where nothing else reads it and it is not `kept`."""
+        self._remaining.subtract(reads)
+        dying = {self.names[v]: v for v in reads if not self._remaining[v] and v not in kept}
+        used = {v for v in outs if self._remaining[v]} if used is None else used
+        names = output_names(item, outs, dying, {*self.alive(kept), *taken}, used)
+        self.names.update(zip(outs, names, strict=True))
+        return names
+
+    def write_lines(self, *texts: str) -> None:
+        """Write statements as they are."""
+        self.lines += [Line(text=text) for text in texts]
 
     def _result(self) -> str:
         if len(self.results) == 1 and len(self._pending) == 1 and self._pending[0].value is self.results[0]:
             return self._pending.pop().expr.text
         self._flush(len(self._pending))
-        return ", ".join(self._tensor(v).text for v in self.results)
+        return ", ".join(self.tensor(v).text for v in self.results)
 
     # ---- texts
 
     def _render(self, item: Item) -> Expr:
         self._item = item
         if isinstance(item, FunctionCall):
-            printer = Printer(tensor=self._tensor, size=self._size, device=self._device, holes=self.holes)
+            printer = Printer(tensor=self.tensor, size=self.size, device=self.device, holes=self.holes)
             return printer.node(item.node)
+        assert not isinstance(item, ControlCall)
         called = item.place.reference(self.place)
         if isinstance(item, LayerCall):
-            given = [self._tensor(v) for v in item.layer.inputs]
+            given = [self.tensor(v) for v in item.layer.inputs]
             return _layer_call(called, item, given)
         if isinstance(item, ChainCall):
-            given = [self._tensor(v) for v in inputs_of(item)]
+            given = [self.tensor(v) for v in inputs_of(item)]
             return _call(called, given, [])
-        return _call(called, [self._tensor(v) for v in item.ext], [self._size(s) for s in item.sizes])
+        return self.call(item)
 
-    def _tensor(self, value: Value) -> Expr:
+    def tensor(self, value: Value) -> Expr:
+        """How a tensor is written here."""
         if value.weight is not None:
             return Expr(self.weight(value))
         found = next((p for p in self._pending if p.value is value), None)
         return found.expr if found else Expr(self.names[value])
 
-    def _size(self, size: Dim) -> str:
+    def size(self, size: Dim) -> str:
+        """How a size is written here."""
         if size in self._size_names:
             return self._size_names[size]
         return render(size, self._leaf)
@@ -189,7 +242,8 @@ class BodyWriter:
         value, axis = self.sources.read[id(self._item), leaf_size(leaf)]
         return f"{self.names[value]}.shape[{axis}]"
 
-    def _device(self) -> str:
+    def device(self) -> str:
+        """How the device of what is computed here is written."""
         own = inputs_of(self._item) if self._item else []
         for value in (*own, *self.names):  # a variable stays bound, even when its value is not needed any more
             if self.names.get(value, "_") != "_":

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from migrate.codegen.cut import MAX_CALLS, cut, live_values
 from migrate.codegen.isomorphism import matching, repeats
-from migrate.codegen.scopes import Path, Scopes
-from migrate.codegen.tree import Block, BlockCall, FunctionCall, Item, LayerCall, Place
+from migrate.codegen.scopes import Path, Scopes, live_nodes
+from migrate.codegen.tree import Block, BlockCall, ControlCall, FunctionCall, Item, LayerCall, Place
+from migrate.graph import ir
 from migrate.graph.ir import Node, Value, tensors_in
 
+_BLOCK_NAMES = {"if_": ("on_true", "on_false"), "loop": ("body",)}
 _LISTS = ("stages", "blocks", "layers", "parts")
 
 
@@ -31,9 +33,9 @@ class _Unit:
 class TreeBuilder:
     """Builds the tree of one graph."""
 
-    def __init__(self, scopes: Scopes, hoisted: set[Node]) -> None:
+    def __init__(self, scopes: Scopes, hoisted: set[Node], root: Place | None = None) -> None:
         self.scopes, self.hoisted = scopes, hoisted
-        self.root = Place("")
+        self.root = root or Place("")
         self.containers: set[Path] = set(scopes.lists)
         self.blocks: dict[Path, Block] = {}
         self._members: dict[tuple[int, object], Place] = {}
@@ -67,6 +69,9 @@ class TreeBuilder:
             assert unit.path is not None
             return self._call(unit.nodes, unit.path, depth)
         (node,) = unit.nodes
+        if node.blocks:
+            owner.nodes.append(node)
+            return ControlCall(node, tuple(self._control(block, node, owner) for block in node.blocks))
         layer = self.scopes.layer.get(node)
         if layer is None:
             owner.nodes.append(node)
@@ -75,6 +80,18 @@ class TreeBuilder:
         place.layer = layer
         place.nodes.append(node)
         return LayerCall(node, layer, place)
+
+    def _control(self, block: ir.Block, node: Node, owner: Place) -> BlockCall | None:
+        """The call of the module that a block of control flow is."""
+        scopes = self.scopes.inner[block]
+        nodes = live_nodes(scopes)
+        if not nodes:
+            return None
+        role = scopes.name or _BLOCK_NAMES[node.op.name][node.blocks.index(block)]
+        place = owner.child(f"{role}\0{len(owner.children)}")
+        made = TreeBuilder(scopes, set(), place).build(nodes)
+        made.results = list(dict.fromkeys(v for v in block.outputs if not _stays(node, block, v)))
+        return BlockCall(made, nodes)
 
     def _member(self, node: Node, owner: Place) -> Place:
         """The place of a layer that has no scope of its own: one per set of tensors."""
@@ -254,3 +271,11 @@ def _in_circle(start: int, waits: list[set[int]], done: set[int]) -> bool:
             seen.add(i)
             stack += [w for w in waits[i] if w not in done]
     return False
+
+
+def _stays(holder: Node, block: ir.Block, value: Value) -> bool:
+    """Whether it is a carried value of a loop that the body gives as it was given it, and gives nowhere else."""
+    if value not in block.inputs or block.outputs.count(value) > 1:
+        return False
+    place = block.outputs.index(value) - (len(block.outputs) - len(holder.outputs))  # a condition comes first
+    return place == block.inputs.index(value) - 1 and place < len(holder.args[2])

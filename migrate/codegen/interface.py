@@ -13,6 +13,7 @@ from migrate.codegen.tree import (
     Block,
     BlockCall,
     ChainCall,
+    ControlCall,
     FunctionCall,
     Item,
     LayerCall,
@@ -35,12 +36,8 @@ class SizeSources:
 
 def find_interfaces(root: Block, graph: Graph, scopes: Scopes, nodes: list[Node]) -> SizeSources:
     """Fill in `ext`, `results` and `sizes` of every block, and join chains."""
-    users: dict[Value, list[Node]] = {}
-    for node in nodes:
-        for value in scopes.reads(node):
-            users.setdefault(value, []).append(node)
     root.results = list(dict.fromkeys(v for v in graph.outputs if v.node is not None))
-    _results(root, users, set(graph.outputs))
+    _results(root, _users(nodes, scopes), set(graph.outputs), scopes)
     sources = SizeSources()
     for block in blocks_of(root):
         _inputs(block, graph)
@@ -60,7 +57,16 @@ def _calls_in(block: Block) -> list[BlockCall]:
     return [item for item in block.items if isinstance(item, BlockCall)]
 
 
-def _results(block: Block, users: dict[Value, list[Node]], outside: set[Value]) -> None:
+def _users(nodes: list[Node], scopes: Scopes) -> dict[Value, list[Node]]:
+    """Which nodes use a value; what is used in a block of control flow is used by the node that holds the block."""
+    users: dict[Value, list[Node]] = {}
+    for node in nodes:
+        for value in scopes.reads(node):
+            users.setdefault(value, []).append(node)
+    return users
+
+
+def _results(block: Block, users: dict[Value, list[Node]], outside: set[Value], scopes: Scopes) -> None:
     """What each inner block must return: values used beyond the call, by any of its calls. Outer blocks first."""
     inner: dict[int, list[BlockCall]] = {}
     for call in _calls_in(block):
@@ -75,7 +81,12 @@ def _results(block: Block, users: dict[Value, list[Node]], outside: set[Value]) 
                 if mine in outside or any(user not in nodes for user in users.get(mine, ())):
                     needed.add(value)
         own.results = [v for node in own.nodes for v in node.outputs if v in needed]
-        _results(own, users, needed)
+        _results(own, users, needed, scopes)
+    for item in block.items:
+        for made, call in zip(item.node.blocks, item.calls, strict=True) if isinstance(item, ControlCall) else ():
+            if call is not None:
+                inner_scopes = scopes.inner[made]
+                _results(call.block, _users(call.nodes, inner_scopes), set(made.outputs), inner_scopes)
 
 
 def _inputs(block: Block, graph: Graph) -> None:
@@ -145,6 +156,9 @@ def sizes_of(item: Item) -> list[Dim]:
     """The sizes that an item is given."""
     if isinstance(item, FunctionCall):
         return list(sizes_in((item.node.args, item.node.kwargs)))
+    if isinstance(item, ControlCall):
+        own = sizes_in((item.node.args, item.node.kwargs))
+        return [*own, *(size for call in item.calls if call is not None for size in call.sizes)]
     return item.sizes if isinstance(item, BlockCall) else []
 
 

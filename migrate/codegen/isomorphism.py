@@ -14,6 +14,8 @@ def matching(first: list[Node], second: list[Node]) -> dict[Value, Value] | None
         return None
     renamed: dict[Value, Value] = {}
     for a, b in zip(first, second, strict=True):
+        if a.blocks or b.blocks:
+            return None  # what is in blocks is not compared
         if a.op is not b.op or a.kwargs.keys() != b.kwargs.keys() or len(a.outputs) != len(b.outputs):
             return None
         pairs = zip((a.args, a.kwargs), (b.args, b.kwargs), strict=True)

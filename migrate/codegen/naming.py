@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from migrate.codegen.names import Namespace, identifier, module_attributes
 from migrate.codegen.plan import TensorPlan
-from migrate.codegen.tree import Block, ChainCall, FunctionCall, Item, LayerCall, Place, blocks_of
+from migrate.codegen.tree import Block, ChainCall, ControlCall, FunctionCall, Item, LayerCall, Place, blocks_of
 from migrate.graph.ir import Value, tensors_in
 
 _ROLE_OF_OP = {
@@ -73,9 +73,9 @@ def assign_names(root: Block) -> Owners:
             _own(owners, place, attr, value)
     for block in blocks_of(root):
         _loose_tensors(block, owners)
-    for value in root.results:
-        if value.weight is not None and not owners.holds(value, root.place):
-            _hold(owners, root.place, value, "constant")
+        for value in block.results:
+            if value.weight is not None and not owners.holds(value, block.place):
+                _hold(owners, block.place, value, "constant")
     return owners
 
 
@@ -132,6 +132,10 @@ def _loose_tensors(block: Block, owners: Owners) -> None:
 def _read_by(item: Item) -> Iterator[tuple[Value, str]]:
     if isinstance(item, LayerCall):
         yield from ((v, "constant") for v in item.layer.inputs if v.weight is not None)
+    if isinstance(item, ControlCall):
+        given = [v for b, call in zip(item.node.blocks, item.calls, strict=True) if call is None for v in b.outputs]
+        given += tensors_in((item.node.args, item.node.kwargs))
+        yield from ((v, "state" if v.is_float else "constant") for v in given if v.weight is not None)
     if isinstance(item, FunctionCall):
         op = item.node.op.name
         for value in tensors_in((item.node.args, item.node.kwargs)):

@@ -18,7 +18,17 @@ from migrate.codegen.plan import ClassPlan, ConfigField, Member, PackagePlan, Se
 from migrate.codegen.scopes import Scopes, find_scopes, live_nodes
 from migrate.codegen.specs import SpecBuilder
 from migrate.codegen.symbols import Symbols
-from migrate.codegen.tree import Block, BlockCall, ChainCall, FunctionCall, Item, Place, blocks_of, outputs_of
+from migrate.codegen.tree import (
+    Block,
+    BlockCall,
+    ChainCall,
+    ControlCall,
+    FunctionCall,
+    Item,
+    Place,
+    blocks_of,
+    outputs_of,
+)
 from migrate.graph.ir import Graph, Node, Value, sizes_in
 
 
@@ -67,7 +77,7 @@ def _model(graph: Graph, outputs: list[Output], inputs: list[str]) -> tuple[_Roo
     hoisted = {output.activation for output in outputs if output.activation is not None}
     scopes = find_scopes(graph, hoisted)
     config = _configure(scopes, outputs)
-    nodes = live_nodes(graph, scopes)
+    nodes = live_nodes(scopes)
     nodes = [n for n in nodes if n not in hoisted] + [n for n in nodes if n in hoisted]
     root = TreeBuilder(scopes, hoisted).build(nodes)
     sources = find_interfaces(root, graph, scopes, nodes)
@@ -233,7 +243,7 @@ def _outputs_of(root: Block, outputs: list[Output]) -> dict[str, str]:
                 if isinstance(call, BlockCall) and call.renamed is None:
                     visit(call.block)
                 made = outputs_of(call)
-                if not isinstance(call, FunctionCall) and len(made) == 1:
+                if not isinstance(call, FunctionCall | ControlCall) and len(made) == 1:
                     found.setdefault(made[0].name, call.place.key)
 
     visit(root)

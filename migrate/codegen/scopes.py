@@ -5,41 +5,66 @@ Knows the graph and which nodes are layers; builds no tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from migrate.codegen.layers import Layer, layer_of
+from migrate.graph import ir
 from migrate.graph.ir import Graph, Node, Value, size_leaves, sizes_in, tensors_in
 
 Path = tuple[str, ...]
+_MODULE = re.compile(r"[a-z][a-z0-9_]*")
 MAX_DISSOLVED = 3  # a scope of so few calls and no tensor of its own reads better where it is used
 
 
 @dataclass(slots=True, kw_only=True)
 class Scopes:
-    """`of` gives each node its module; `lists` are paths of numbered members, `layers` paths that are one layer."""
+    """`of` gives each node its module; `lists` are paths of numbered members, `layers` paths that are one layer.
+
+    `inner` has the scopes of each block of control flow, which is a module of its own; `layer` is one for all.
+    """
 
     of: dict[Node, Path]
+    outputs: list[Value]
     lists: set[Path] = field(default_factory=set[Path])
     layers: set[Path] = field(default_factory=set[Path])
     layer: dict[Node, Layer] = field(default_factory=dict[Node, Layer])
+    inner: dict[ir.Block, Scopes] = field(default_factory=dict[ir.Block, "Scopes"])
+    name: str = ""
 
     def reads(self, node: Node) -> list[Value]:
         """The tensors that the emitted call reads, weights that it names itself included."""
         if node in self.layer:
             return list(self.layer[node].inputs)
-        return list(tensors_in((node.args, node.kwargs)))
+        return [*tensors_in((node.args, node.kwargs)), *self._captured(node, Scopes.reads)]
+
+    def sizes(self, node: Node) -> list[Value]:
+        """The values whose sizes the emitted call reads."""
+        own = [leaf.value for size in sizes_in((node.args, node.kwargs)) for leaf in size_leaves(size)]
+        return [*own, *self._captured(node, Scopes.sizes)]
+
+    def _captured(self, node: Node, used: Callable[[Scopes, Node], list[Value]]) -> list[Value]:
+        """What the blocks of a node use of the values around it."""
+        found: list[Value] = []
+        for block in node.blocks:
+            scopes = self.inner[block]
+            nodes = live_nodes(scopes)
+            made = {*block.inputs, *(v for inner in nodes for v in inner.outputs)}
+            found += [v for inner in nodes for v in used(scopes, inner) if v not in made]
+            found += [v for v in block.outputs if v not in made]
+        return found
 
 
-def live_nodes(graph: Graph, scopes: Scopes) -> list[Node]:
+def live_nodes(scopes: Scopes) -> list[Node]:
     """The nodes that matter: a layer may not need all that its node read (states that are zero, say)."""
-    needed = set(graph.outputs)
+    needed = set(scopes.outputs)
     kept: list[Node] = []
-    for node in reversed(graph.nodes):
+    for node in reversed(scopes.of):
         if needed & set(node.outputs):
             kept.append(node)
             needed.update(scopes.reads(node))
-            needed.update(leaf.value for size in sizes_in((node.args, node.kwargs)) for leaf in size_leaves(size))
+            needed.update(scopes.sizes(node))
     return kept[::-1]
 
 
@@ -49,7 +74,7 @@ def _prefixes(path: Path) -> Iterator[Path]:
 
 
 def _has_weight(node: Node) -> bool:
-    return any(value.weight is not None for value in tensors_in((node.args, node.kwargs)))
+    return bool(node.blocks) or any(value.weight is not None for value in tensors_in((node.args, node.kwargs)))
 
 
 def _is_layer_scope(path: Path, nodes: list[Node], scopes: Scopes) -> bool:
@@ -67,11 +92,37 @@ def _is_layer_scope(path: Path, nodes: list[Node], scopes: Scopes) -> bool:
 
 def find_scopes(graph: Graph, hoisted: set[Node]) -> Scopes:
     """Classify the scopes of a graph; `hoisted` nodes are put into the model itself."""
-    scopes = Scopes(of={n: () if n in hoisted else tuple(s for s in n.scope if s) for n in graph.nodes})
-    for node in graph.nodes:
+    of = {n: () if n in hoisted else tuple(s for s in n.scope if s) for n in graph.nodes}
+    return _classified(Scopes(of=of, outputs=graph.outputs))
+
+
+def _block_scopes(block: ir.Block, holder: Node, layer: dict[Node, Layer]) -> Scopes:
+    """The scopes of a block: what all its nodes have in common, or have in common with the holder, is left out."""
+    paths = {node: tuple(s for s in node.scope if s) for node in block.nodes}
+    outer = _common([tuple(s for s in holder.scope if s), *paths.values()])
+    shared = _common(list(paths.values()))
+    inner = shared if len(shared) > len(outer) else outer
+    name = inner[-1] if len(inner) > len(outer) and _MODULE.fullmatch(inner[-1]) else ""
+    of = {node: path[len(inner) :] for node, path in paths.items()}
+    return _classified(Scopes(of=of, outputs=block.outputs, layer=layer, name=name))
+
+
+def _common(paths: list[Path]) -> Path:
+    if not paths:
+        return ()
+    low, high = min(paths), max(paths)
+    length = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
+    return low[:length]
+
+
+def _classified(scopes: Scopes) -> Scopes:
+    """Fill in all but `of`."""
+    for node in scopes.of:
         found = layer_of(node)
         if found is not None:
             scopes.layer[node] = found
+        for block in node.blocks:
+            scopes.inner[block] = _block_scopes(block, node, scopes.layer)
     members: dict[Path, list[Node]] = {}
     for node, path in scopes.of.items():
         for prefix in _prefixes(path):

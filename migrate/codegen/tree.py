@@ -117,7 +117,24 @@ class ChainCall:
     calls: list[LayerCall | BlockCall]
 
 
-Item = FunctionCall | LayerCall | BlockCall | ChainCall
+@dataclass(eq=False, slots=True)
+class ControlCall:
+    """Control flow, and for each of its blocks the call of the module that the block is; None for a block without nodes."""
+
+    node: Node
+    calls: tuple[BlockCall | None, ...]
+
+    @property
+    def captured(self) -> list[Value]:
+        """The activations from around it that its blocks are given or give, each once."""
+        found: dict[Value, None] = {}
+        for block, call in zip(self.node.blocks, self.calls, strict=True):
+            used = block.outputs if call is None else call.ext
+            found.update(dict.fromkeys(v for v in used if v not in block.inputs and v.weight is None))
+        return list(found)
+
+
+Item = FunctionCall | LayerCall | BlockCall | ChainCall | ControlCall
 
 
 @dataclass(eq=False, slots=True)
@@ -153,12 +170,14 @@ def inputs_of(item: Item) -> list[Value]:
         return [v for v in item.layer.inputs if v.weight is None]
     if isinstance(item, BlockCall):
         return item.ext
+    if isinstance(item, ControlCall):
+        return [*(v for v in tensors_in((item.node.args, item.node.kwargs)) if v.weight is None), *item.captured]
     return inputs_of(item.calls[0])
 
 
 def outputs_of(item: Item) -> list[Value]:
     """The values that an item makes, in order."""
-    if isinstance(item, FunctionCall | LayerCall):
+    if isinstance(item, FunctionCall | LayerCall | ControlCall):
         return list(item.node.outputs)
     if isinstance(item, BlockCall):
         return item.results
@@ -171,7 +190,7 @@ def blocks_of(block: Block) -> list[Block]:
 
     def visit(one: Block) -> None:
         for item in one.items:
-            for call in item.calls if isinstance(item, ChainCall) else [item]:
+            for call in item.calls if isinstance(item, ChainCall | ControlCall) else [item]:
                 if isinstance(call, BlockCall) and id(call.block) not in found:
                     visit(call.block)
         found[id(one)] = one

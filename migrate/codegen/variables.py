@@ -33,7 +33,7 @@ def input_names(values: Sequence[Value], wanted: dict[Value, str]) -> dict[Value
     """Names of a forward's tensors; `wanted` gives the source's."""
     names: dict[Value, str] = {}
     for value in values:
-        names[value] = _free(wanted.get(value) or _plain(value), names.values(), _kind(value) == "float")
+        names[value] = free_name(wanted.get(value) or _plain(value), names.values(), _kind(value) == "float")
     return names
 
 
@@ -41,7 +41,7 @@ def _plain(value: Value) -> str:
     return {"float": "x", "bool": "mask", "int": "ids"}[_kind(value)]
 
 
-def _free(wanted: str, alive: Iterable[str], is_flow: bool = True) -> str:
+def free_name(wanted: str, alive: Iterable[str], is_flow: bool = True) -> str:
     """`wanted`, or where a live value has it another name."""
     taken = {*alive, *variables()}
     pool = (wanted, *FLOW, *_MORE) if is_flow else (wanted, f"{wanted}_b", f"{wanted}_c", f"{wanted}_d")
@@ -73,7 +73,7 @@ def output_names(
         else:
             meaning = isinstance(item, FunctionCall) and node is not None and node.op.family in _KEEPS_MEANING
             wanted = _again(value, dying, meaning) or _fresh(op, value)
-        name = _free(wanted, taken, wanted in FLOW or len(values) > 3)
+        name = free_name(wanted, taken, wanted in FLOW or len(values) > 3)
         taken.add(name)
         names.append(name)
     return names
