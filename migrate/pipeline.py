@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import migrate
 from migrate.errors import Exit, MigrateError, error, printable
-from migrate.folders import package_in, refuse_taken, stage_beside
+from migrate.folders import install, package_in, refuse_taken, stage_beside
 from migrate.options import Options
 from migrate.training import choose_trainable, train_settings
 
@@ -74,7 +74,7 @@ def convert(source: Any, target: str, out: Path | str | None = None, options: Op
     Raises:
         MigrateError: as `load`, or the target or the folder is refused.
     """
-    from migrate.codegen import install, write_package
+    from migrate.codegen import write_package
     from migrate.facts import build_report
     from migrate.opmap import audit_package, load_target, resolve
 
@@ -154,10 +154,10 @@ def refuse_unwritable(path: Path) -> None:
     """Refuse, before the work, a file that could not be written after it.
 
     Raises:
-        MigrateError: exit status 2, MIG107.
+        MigrateError: exit status 2, MIG118.
     """
     if path.is_dir() or not path.absolute().parent.is_dir() or not os.access(path.absolute().parent, os.W_OK):
-        raise MigrateError([error("MIG107", "cannot write there", where=str(path))], Exit.USAGE)
+        raise MigrateError([error("MIG118", "cannot write there", where=str(path))], Exit.USAGE)
 
 
 def write_html(report: Report, path: Path) -> None:

@@ -54,8 +54,8 @@ def input_sizes(model: ir.Model, given: dict[str, tuple[int, ...]]) -> list[Inpu
     """Each true input (no initializers) with a readable name for each free size; `given` shapes are fixed.
 
     Raises:
-        MigrateError: exit status 2, MIG105: a given shape is of no input, or contradicts what the input declares; exit status
-            4, MIG109: an input declares no shape, and none is given.
+        MigrateError: exit status 2, MIG111: a given shape is of no input, MIG112: it contradicts what the input declares; exit
+            status 4, MIG109: an input declares no shape, and none is given.
     """
     names: dict[str, str] = {}
     found: list[InputSizes] = []
@@ -77,14 +77,14 @@ def input_sizes(model: ir.Model, given: dict[str, tuple[int, ...]]) -> list[Inpu
 def _check_given(inputs: list[ir.Value], given: dict[str, tuple[int, ...]]) -> None:
     declared = {value.name or "": value.shape for value in inputs}
     wrong = [
-        error("MIG105", f"the model has no input {name!r}", todo=f"its inputs are: {', '.join(map(repr, declared))}")
+        error("MIG111", f"the model has no input {name!r}", todo=f"its inputs are: {', '.join(map(repr, declared))}")
         for name in given
         if name not in declared
     ]
     for name, shape in given.items():
         if (known := declared.get(name)) is not None and not _agrees(shape, known):
             what = f"--input {name}:{','.join(map(str, shape))} contradicts the model"
-            wrong.append(error("MIG105", what, why=f"it declares {name!r} as {list(known)}"))
+            wrong.append(error("MIG112", what, why=f"it declares {name!r} as {list(known)}"))
     if wrong:
         raise MigrateError(wrong, Exit.USAGE)
     todo = "give it with --input NAME:SIZES"
