@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from migrate.errors import Exit, MigrateError, error
@@ -19,6 +20,11 @@ class Options:
 
     name: str | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    input_dtypes: dict[str, str] = field(default_factory=dict[str, str])
+    example: Path | None = None
+    pythonpath: tuple[Path, ...] = ()
+    seed: int = 0
+    trust_pickle: bool = False
     loss: Loss = "auto"
     optimizer: Optimizer = "adamw"
     precision: Precision = "fp32"

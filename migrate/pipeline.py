@@ -120,12 +120,12 @@ def verify_package(directory: Path, *, device: str = "cpu", json: bool = False) 
     return subprocess.run(command, cwd=directory, check=False).returncode
 
 
-def inspect(source: Any, input_shapes: dict[str, tuple[int, ...]], *, json: bool = False) -> str:
+def inspect(source: Any, options: Options = DEFAULTS, *, json: bool = False) -> str:
     """The graph, its parameters and what is odd about the source, as text or JSON."""
     from migrate.graph.passes import run_passes
     from migrate.graph.text import print_graph
 
-    opened = _open(source, Options(input_shapes=input_shapes))
+    opened = _open(source, options)
     run_passes(opened.graph)
     facts = opened.description
     weights = [(value, value.weight) for value in opened.graph.weights() if value.weight]
@@ -174,7 +174,7 @@ def _open(source: Any, options: Options) -> Opened:
     from migrate.sources import open_source
 
     options.progress("reading the model")
-    return open_source(source, options.input_shapes)
+    return open_source(source, options)
 
 
 def _prepare(opened: Opened, options: Options) -> Opened:
@@ -235,9 +235,10 @@ def _write_reports(directory: Path, report: Report) -> None:
 
 def _package_name(source: Any, options: Options) -> str:
     from migrate.codegen import package_name
+    from migrate.sources import name_of
 
     if options.name is None:
-        return package_name(Path(source).stem if isinstance(source, str | os.PathLike) else "model")
+        return package_name(name_of(source))
     if package_name(options.name) != options.name:
         todo = f"for example {package_name(options.name)!r}"
         what = error("MIG106", f"{options.name!r} cannot be a package's name", todo=todo)
