@@ -50,7 +50,7 @@ def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | Non
         MigrateError: exit status 3 for an input that cannot be read, 4 for constructs that are not supported.
     """
     from migrate.frontends.onnx.importer import attempt, unsupported_nodes
-    from migrate.frontends.onnx.sizes import batch_symbol, candidates, input_sizes
+    from migrate.frontends.onnx.sizes import batch_symbol, candidates, guessed_batch, input_sizes
 
     model: Any = source if hasattr(source, "opset_imports") else open_onnx(source)
     missing = unsupported_nodes(model)
@@ -75,6 +75,7 @@ def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | Non
         for name, size in plan.items():
             if isinstance(size, int):
                 graph.notes.append(_fixed(name, size, first))
+        graph.notes.extend(guessed_batch(inputs) if batch in symbols else ())
         return check_batch(graph)
     assert first is not None
     raise first

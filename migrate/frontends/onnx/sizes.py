@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from migrate.errors import Exit, MigrateError, error
+from migrate.errors import Diagnostic, Exit, MigrateError, error
 
 Sample = tuple[int, int, int]
 Plan = dict[str, int | Sample]
@@ -38,6 +38,7 @@ SMALL = ((7, 12, 19), (11, 16, 27), (9, 14, 23), (10, 17, 13), (8, 15, 22))  # t
 LARGE = _multiples((7, 8, 10), (8, 11, 12), (9, 11, 13), (10, 13, 15), (12, 17, 19))
 FIXED = (48, 32, 64, 224, 320, 16, 8)
 _BATCH_NAMES = ("batch", "batch_size", "batchsize", "batch_dim", "bs", "b", "n")
+_TIME_NAMES = ("time", "t", "sequence", "sequence_length", "seq", "seq_len", "seq_length", "length", "tokens")
 _SPATIAL = {3: ("length",), 4: ("height", "width"), 5: ("depth", "height", "width")}
 
 
@@ -146,6 +147,30 @@ def batch_symbol(inputs: list[InputSizes]) -> tuple[str | None, int]:
     if first and len(set(first)) == 1 and isinstance(first[0], int):
         return "batch", first[0]
     return None, 1
+
+
+def guessed_batch(inputs: list[InputSizes]) -> list[Diagnostic]:
+    """A warning where the first axis is taken for the batch, the second is free as well, and no name tells the two apart.
+
+    A second axis that is called after the time says that the first is none.
+    """
+    names = {d.lower() for item in inputs for d in item.declared if isinstance(d, str)}
+    if not names.isdisjoint(_BATCH_NAMES):
+        return []
+    for item in inputs:
+        first, second = (*item.shape[:2], 0, 0)[:2]
+        if isinstance(first, str) and isinstance(second, str) and second.lower() not in _TIME_NAMES:
+            return [
+                Diagnostic(
+                    code="MIG306",
+                    severity="warning",
+                    what=f"the first axis of input {item.name!r} is taken for the batch",
+                    where=item.name,
+                    why="its second axis is free as well, and no name says which of them is the batch",
+                    todo="where the time comes first, call the second axis `batch` when the model is exported",
+                )
+            ]
+    return []
 
 
 def candidates(symbols: list[str], batch: str | None) -> Iterator[Plan]:
