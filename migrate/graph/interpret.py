@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from migrate.graph.infer import torch_dtype
-from migrate.graph.ir import Arg, Graph, Node, Value, sizes_in, tensors_in
+from migrate.graph.ir import Arg, ByMode, Graph, Node, Value, sizes_in, tensors_in
 from migrate.graph.sizes import Dim, SizeOf, apply
 
 
@@ -28,6 +28,8 @@ def interpret(graph: Graph, *inputs: Any) -> tuple[Any, ...]:
             return tuple(get(item) for item in arg)  # pyright: ignore[reportUnknownVariableType]
         if isinstance(arg, slice):
             return slice(get(arg.start), get(arg.stop), get(arg.step))
+        if isinstance(arg, ByMode):
+            return arg.evaluation
         if isinstance(arg, str) and arg.startswith("torch."):
             return torch_dtype(arg.removeprefix("torch."))
         return arg
