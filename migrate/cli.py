@@ -5,6 +5,7 @@ stdout is for results, stderr for progress and diagnostics. No command asks a qu
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -23,9 +24,21 @@ app = typer.Typer(
     help="Move model training between accelerators: a model file in, a standalone PyTorch training package out.",
 )
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="An .onnx file.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="An .onnx, .pt2 or .pt file, or package.module:factory.")]
 Target = Annotated[str, typer.Option("--target", help="A target's name (see `migrate targets`) or a .toml profile.")]
-Inputs = Annotated[list[str] | None, typer.Option("--input", help="Fix an input's shape: NAME:2,3,224,224")]
+Inputs = Annotated[
+    list[str] | None, typer.Option("--input", help="An input's shape: NAME:2,3,224,224 or NAME:2,16:int64")
+]
+Example = Annotated[
+    Path | None, typer.Option("--example", metavar="FILE.npz", help="Example inputs of a module, by name.")
+]
+Pythonpath = Annotated[
+    list[Path] | None, typer.Option("--pythonpath", metavar="DIR", help="Where a factory's package lies (also: here).")
+]
+Seed = Annotated[int, typer.Option("--seed", help="What a factory draws its weights from.")]
+TrustPickle = Annotated[
+    bool, typer.Option("--trust-pickle", help="Load a file that runs code of its own: a pickled module, TorchScript.")
+]
 Loss = Annotated[str, typer.Option("--loss", help="auto, cross_entropy, bce or mse")]
 Precision = Annotated[str, typer.Option("--precision", help="fp32, bf16 or fp16")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -39,6 +52,10 @@ def convert(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The package's folder (default: NAME).")] = None,
     name: Annotated[str | None, typer.Option("--name", help="The package's name (default: from the file).")] = None,
     inputs: Inputs = None,
+    example: Example = None,
+    pythonpath: Pythonpath = None,
+    seed: Seed = 0,
+    trust_pickle: TrustPickle = False,
     loss: Loss = "auto",
     optimizer: Annotated[str, typer.Option("--optimizer", help="adamw or sgd")] = "adamw",
     freeze: Annotated[list[str] | None, typer.Option("--freeze", help="Pattern of tensors not to train.")] = None,
@@ -54,7 +71,7 @@ def convert(
 
     options = pipeline.Options(
         name=name,
-        input_shapes=parse_inputs(inputs),
+        **source_options(inputs, example, pythonpath, seed, trust_pickle),
         loss=cast(Any, loss),
         optimizer=cast(Any, optimizer),
         freeze=tuple(freeze or ()),
@@ -75,6 +92,10 @@ def check(
     model: Model,
     target: Target,
     inputs: Inputs = None,
+    example: Example = None,
+    pythonpath: Pythonpath = None,
+    seed: Seed = 0,
+    trust_pickle: TrustPickle = False,
     loss: Loss = "auto",
     precision: Precision = "fp32",
     batch_size: Annotated[int, typer.Option("--batch-size", help="Samples of the step that is audited.")] = 8,
@@ -88,7 +109,7 @@ def check(
     if html:
         pipeline.refuse_unwritable(html)
     options = pipeline.Options(
-        input_shapes=parse_inputs(inputs),
+        **source_options(inputs, example, pythonpath, seed, trust_pickle),
         loss=cast(Any, loss),
         precision=cast(Any, precision),
         batch_size=batch_size,
@@ -115,11 +136,20 @@ def verify(
 
 
 @app.command()
-def inspect(model: Model, inputs: Inputs = None, json: Json = False) -> None:
+def inspect(
+    model: Model,
+    inputs: Inputs = None,
+    example: Example = None,
+    pythonpath: Pythonpath = None,
+    seed: Seed = 0,
+    trust_pickle: TrustPickle = False,
+    json: Json = False,
+) -> None:
     """Show a model's graph, parameters, shapes, exporter, and what is odd about it."""
     from migrate import pipeline
 
-    typer.echo(pipeline.inspect(model, parse_inputs(inputs), json=json))
+    options = pipeline.Options(**source_options(inputs, example, pythonpath, seed, trust_pickle))
+    typer.echo(pipeline.inspect(model, options, json=json))
 
 
 @app.command()
@@ -144,24 +174,33 @@ def ops(
     typer.echo(listing.target_ops(target, json=json) if target else listing.frontend_ops(frontend, json=json))
 
 
-def parse_inputs(texts: list[str] | None) -> dict[str, tuple[int, ...]]:
-    """`NAME:2,3,224,224` as a shape by name; the last colon divides, since names may hold one.
+def source_options(
+    inputs: list[str] | None, example: Path | None, pythonpath: list[Path] | None, seed: int, trust_pickle: bool
+) -> dict[str, Any]:
+    """What a user says of the source, as fields of `Options`."""
+    given = [parse_input(text) for text in inputs or []]
+    return {
+        "input_shapes": {name: sizes for name, sizes, _ in given},
+        "input_dtypes": {name: dtype for name, _, dtype in given if dtype},
+        "example": example,
+        "pythonpath": tuple(pythonpath or ()),
+        "seed": seed,
+        "trust_pickle": trust_pickle,
+    }
+
+
+def parse_input(text: str) -> tuple[str, tuple[int, ...], str]:
+    """`NAME:2,3,224,224` or `NAME:2,16:int64` as name, sizes and dtype ("" where none); a name may hold colons.
 
     Raises:
         MigrateError: exit status 2, MIG105.
     """
-    shapes: dict[str, tuple[int, ...]] = {}
-    for text in texts or []:
-        name, _, sizes = text.rpartition(":")
-        try:
-            shape = tuple(int(size) for size in sizes.split(","))
-        except ValueError:
-            shape = (0,)
-        if not name or min(shape) < 1:
-            what = error("MIG105", f"cannot read --input {text!r}", todo="write it as NAME:2,3,224,224")
-            raise MigrateError([what], Exit.USAGE)
-        shapes[name] = shape
-    return shapes
+    found = re.fullmatch(r"(.+):(\d+(?:,\d+)*)(?::([a-z]\w*))?", text)
+    sizes = tuple(int(size) for size in found[2].split(",")) if found else (0,)
+    if not found or min(sizes) < 1:
+        todo = "write it as NAME:2,3,224,224 or NAME:2,16:int64"
+        raise MigrateError([error("MIG105", f"cannot read --input {text!r}", todo=todo)], Exit.USAGE)
+    return found[1], sizes, found[3] or ""
 
 
 def say(text: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import migrate
 from migrate.errors import Diagnostic, Exit
@@ -24,12 +25,20 @@ from reports import (
 )
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from migrate.codegen import PackagePlan
-    from migrate.opmap import Audit, AuditRow, Target
+    from migrate.opmap import Audit, AuditRow, FusedMapping, Target
     from migrate.options import Options
     from migrate.sources import Opened
 
+T = TypeVar("T", bound="DataclassInstance")
 CHANGES = {"MIG301", "MIG303", "MIG311", "MIG312"}
+
+
+def _copied(kind: type[T], facts: Any, **different: Any) -> T:
+    """A `kind` whose fields are those of the same name in `facts`, but for what is given."""
+    return kind(**{f.name: getattr(facts, f.name) for f in fields(kind) if f.name not in different}, **different)
 
 
 def build_report(
@@ -54,7 +63,7 @@ def build_report(
         package=plan.name if command == "convert" else None,
         inventory=inventory(plan),
         changes=tuple(change(note) for note in notes if note.code in CHANGES),
-        mapping=tuple(mapping_row(row) for row in audit.rows),
+        mapping=tuple(mapping_row(row, audit.fused) for row in audit.rows),
         parity=tuple(parity(verification.rows)) if verification is not None else (),
         prediction=prediction(audit, target),
         unverified=tuple(unverified(command, target, audit.precision, verification)),
@@ -80,19 +89,18 @@ def source_facts(opened: Opened, plan: PackagePlan) -> SourceFacts:
 
 def inventory(plan: PackagePlan) -> Inventory:
     """Every tensor of the package and where it came from."""
-    weights = tuple(
-        Weight(
+    weights = (
+        _copied(
+            Weight,
+            tensor,
             name=tensor.key,
-            shape=tensor.shape,
-            dtype=tensor.dtype,
             role="parameter" if tensor.weight.role == "parameter" else "buffer",
             trainable=tensor.weight.trainable,
             source=tensor.weight.source,
-            tied_to=tensor.tied_to,
         )
         for tensor in plan.tensors
     )
-    return Inventory(weights=weights)
+    return Inventory(weights=tuple(weights))
 
 
 def change(note: Diagnostic) -> Change:
@@ -100,34 +108,27 @@ def change(note: Diagnostic) -> Change:
     return Change(what=note.what, why=note.why, code=note.code, nodes=(note.where,) if note.where else ())
 
 
-def mapping_row(row: AuditRow) -> MappingRow:
+def mapping_row(row: AuditRow, fused: Iterable[FusedMapping]) -> MappingRow:
     """An operator of the step on the target."""
-    return MappingRow(
-        operator=row.operator,
-        state=row.state,
-        count=row.count,
-        dtypes=row.dtypes,
-        phases=row.phases,
-        modules=row.modules,
-        nodes=row.sources,
-        seconds=row.seconds,
-        todo=row.todo,
+    return _copied(MappingRow, row, nodes=row.sources, why="; ".join(reasons(row, fused)))
+
+
+def reasons(row: AuditRow, fused: Iterable[FusedMapping]) -> Iterator[str]:
+    """What an operator is composed of, what the target lacks for it, and which fused kernels could take it."""
+    if row.refused_dtypes:
+        yield f"the target does not compute in {', '.join(row.refused_dtypes)}"
+    if row.parts:
+        yield f"as {', '.join(row.parts)}"
+    if row.state == "fallback":
+        yield f"{row.bytes:,} bytes of a step cross the link to the host"
+    yield from (
+        f"{kernel.kernel} ({kernel.provider}): {kernel.note}" for kernel in fused if row.operator in kernel.operators
     )
 
 
 def parity(rows: Iterable[Any]) -> Iterable[ParityRow]:
     """The comparisons."""
-    for row in rows:
-        yield ParityRow(
-            check=row.check,
-            passed=row.passed,
-            case=row.case,
-            metric=row.metric,
-            error=row.error,
-            tolerance=row.tolerance,
-            engine=row.engine,
-            decides=row.decides,
-        )
+    return (_copied(ParityRow, row) for row in rows)
 
 
 def prediction(audit: Audit, target: Target) -> Prediction:
@@ -141,7 +142,7 @@ def prediction(audit: Audit, target: Target) -> Prediction:
         batch_size=audit.batch,
         capacity_bytes=int(target.memory_bytes.value),
         memory=memory_split(audit),
-        shares=tuple(Share(operator=r.operator, seconds=r.seconds) for r in shares),
+        shares=tuple(Share(operator=r.operator, seconds=r.seconds, bound=r.bound) for r in shares),
     )
 
 

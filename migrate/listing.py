@@ -47,7 +47,7 @@ def frontend_ops(frontend: str, *, json: bool) -> str:
 
 def _frontend_rows(frontend: str) -> list[dict[str, Any]]:
     if frontend != "onnx":
-        what = error("MIG106", f"there is no frontend {frontend!r}", todo="the frontends are: onnx")
+        what = error("MIG116", f"there is no frontend {frontend!r}", todo="the frontends are: onnx")
         raise MigrateError([what], Exit.USAGE)
     from migrate.frontends.onnx.registry import entries
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from migrate.errors import Exit, MigrateError, error
@@ -19,6 +20,11 @@ class Options:
 
     name: str | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    input_dtypes: dict[str, str] = field(default_factory=dict[str, str])
+    example: Path | None = None
+    pythonpath: tuple[Path, ...] = ()
+    seed: int = 0
+    trust_pickle: bool = False
     loss: Loss = "auto"
     optimizer: Optimizer = "adamw"
     precision: Precision = "fp32"
@@ -34,7 +40,7 @@ class Options:
         for name, allowed in (("loss", Loss), ("optimizer", Optimizer), ("precision", Precision)):
             check_choice(name, getattr(self, name), allowed)
         if self.batch_size < 1:
-            what = error("MIG105", f"a batch of {self.batch_size} samples", todo="give --batch-size 1 or more")
+            what = error("MIG114", f"a batch of {self.batch_size} samples", todo="give --batch-size 1 or more")
             raise MigrateError([what], Exit.USAGE)
 
 
@@ -42,10 +48,10 @@ def check_choice(name: str, given: str, allowed: Any) -> None:
     """Refuse a value that is none of the allowed ones.
 
     Raises:
-        MigrateError: exit status 2, MIG105.
+        MigrateError: exit status 2, MIG113.
     """
     if given not in get_args(allowed):
         what = error(
-            "MIG105", f"{given!r} is not a choice of --{name}", todo=f"choose from {', '.join(get_args(allowed))}"
+            "MIG113", f"{given!r} is not a choice of --{name}", todo=f"choose from {', '.join(get_args(allowed))}"
         )
         raise MigrateError([what], Exit.USAGE)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import migrate
 from migrate.errors import Exit, MigrateError, error, printable
-from migrate.folders import package_in, refuse_taken, stage_beside
+from migrate.folders import install, package_in, refuse_taken, stage_beside
 from migrate.options import Options
 from migrate.training import choose_trainable, train_settings
 
@@ -74,7 +74,7 @@ def convert(source: Any, target: str, out: Path | str | None = None, options: Op
     Raises:
         MigrateError: as `load`, or the target or the folder is refused.
     """
-    from migrate.codegen import install, write_package
+    from migrate.codegen import write_package
     from migrate.facts import build_report
     from migrate.opmap import audit_package, load_target, resolve
 
@@ -120,12 +120,12 @@ def verify_package(directory: Path, *, device: str = "cpu", json: bool = False) 
     return subprocess.run(command, cwd=directory, check=False).returncode
 
 
-def inspect(source: Any, input_shapes: dict[str, tuple[int, ...]], *, json: bool = False) -> str:
+def inspect(source: Any, options: Options = DEFAULTS, *, json: bool = False) -> str:
     """The graph, its parameters and what is odd about the source, as text or JSON."""
     from migrate.graph.passes import run_passes
     from migrate.graph.text import print_graph
 
-    opened = _open(source, Options(input_shapes=input_shapes))
+    opened = _open(source, options)
     run_passes(opened.graph)
     facts = opened.description
     weights = [(value, value.weight) for value in opened.graph.weights() if value.weight]
@@ -154,10 +154,10 @@ def refuse_unwritable(path: Path) -> None:
     """Refuse, before the work, a file that could not be written after it.
 
     Raises:
-        MigrateError: exit status 2, MIG107.
+        MigrateError: exit status 2, MIG118.
     """
     if path.is_dir() or not path.absolute().parent.is_dir() or not os.access(path.absolute().parent, os.W_OK):
-        raise MigrateError([error("MIG107", "cannot write there", where=str(path))], Exit.USAGE)
+        raise MigrateError([error("MIG118", "cannot write there", where=str(path))], Exit.USAGE)
 
 
 def write_html(report: Report, path: Path) -> None:
@@ -174,7 +174,7 @@ def _open(source: Any, options: Options) -> Opened:
     from migrate.sources import open_source
 
     options.progress("reading the model")
-    return open_source(source, options.input_shapes)
+    return open_source(source, options)
 
 
 def _prepare(opened: Opened, options: Options) -> Opened:
@@ -235,9 +235,10 @@ def _write_reports(directory: Path, report: Report) -> None:
 
 def _package_name(source: Any, options: Options) -> str:
     from migrate.codegen import package_name
+    from migrate.sources import name_of
 
     if options.name is None:
-        return package_name(Path(source).stem if isinstance(source, str | os.PathLike) else "model")
+        return package_name(name_of(source))
     if package_name(options.name) != options.name:
         todo = f"for example {package_name(options.name)!r}"
         what = error("MIG106", f"{options.name!r} cannot be a package's name", todo=todo)

@@ -3,91 +3,161 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from migrate.errors import Exit, MigrateError, error
 from migrate.graph import Graph
 from migrate.graph.description import Description
+from migrate.options import Options
 
+if TYPE_CHECKING:
+    from migrate.frontends.pytorch.setup import TrainingSetup
+    from migrate.frontends.pytorch.worker_open import OpenedProgram
+
+Format = Literal["onnx", "pt2", "torchscript", "pickle", "factory"]
 LATER = {
-    ".pt2": "an exported PyTorch program",
-    ".pt": "a PyTorch file",
-    ".pth": "a PyTorch file",
     ".keras": "a Keras file",
     ".h5": "a Keras file",
     ".pb": "a TensorFlow graph",
     ".tflite": "a TensorFlow Lite file",
 }
+TORCH_SUFFIXES = (".pt2", ".pt", ".pth")
+FACTORY = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+"""`package.module:name`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A source that has been read: `oracle` builds its own engine, `sha256` is of the file's bytes."""
+    """A source that has been read: `oracle` builds its own engine, `sha256` is of the file's bytes, or of a module's state.
+
+    `setup` is how its user trains it, where the source says so.
+    """
 
     name: str
     sha256: str
     description: Description
     graph: Graph
     oracle: Callable[[], Any]
+    setup: TrainingSetup | None = None
 
 
-def open_source(source: str | Path | Any, input_shapes: dict[str, tuple[int, ...]] | None = None) -> Opened:
+def open_source(source: str | Path | Any, options: Options | None = None) -> Opened:
     """Read a source into the common graph.
 
     Raises:
         MigrateError: exit status 3 where it is no model that this version reads, 4 for unsupported constructs.
     """
-    from migrate.frontends.onnx import OnnxOracle, describe, load_onnx, open_onnx
+    options = options or Options()
+    if isinstance(source, str | Path):
+        kind = recognise(source)
+        return _open_onnx(Path(source), options) if kind == "onnx" else _open_pytorch(source, kind, options)
+    if hasattr(source, "opset_import"):
+        return _open_onnx(source, options)
+    what = f"a {type(source).__name__} is not a model that is read"
+    raise MigrateError([error("MIG104", what, todo="give a path or an onnx.ModelProto")], Exit.INPUT)
 
-    where = Path(source) if isinstance(source, str | Path) else source
-    if isinstance(where, Path):
-        recognise(where)
-        name, digest = where.name, _sha256(where)
-    elif not hasattr(where, "opset_import"):
-        what = f"a {type(where).__name__} is not a model that is read"
-        raise MigrateError([error("MIG104", what, todo="give a path or an onnx.ModelProto")], Exit.INPUT)
-    else:
-        name, digest = "model.onnx", hashlib.sha256(where.SerializeToString()).hexdigest()
-    model = open_onnx(where)
+
+def name_of(source: str | Path | Any) -> str:
+    """What a source is called, without the folder or package that it lies in and without a suffix."""
+    if not isinstance(source, str | Path):
+        return "model"
+    return str(source).rpartition(":")[2] if is_factory(source) else Path(source).stem
+
+
+def is_factory(source: str | Path) -> bool:
+    """Whether a text names a factory; a file of that name is a file."""
+    return isinstance(source, str) and FACTORY.fullmatch(source) is not None and not Path(source).exists()
+
+
+def recognise(source: str | Path) -> Format:
+    """The format of what the user named, by its content; nothing of it is executed.
+
+    Raises:
+        MigrateError: exit status 3; MIG101 unreadable, MIG104 no format that is read, MIG120 to MIG123 for PyTorch's archives.
+    """
+    if is_factory(source):
+        return "factory"
+    try:
+        return _recognise(Path(source))
+    except OSError as fault:
+        raise _refused("MIG101", Path(source), fault.strerror or str(fault), "") from fault
+
+
+def _open_onnx(source: Path | Any, options: Options) -> Opened:
+    from migrate.frontends.onnx import OnnxOracle, describe, load_onnx, open_onnx
+    from migrate.frontends.onnx.reader import digest_of
+
+    if options.input_dtypes:
+        name = next(iter(options.input_dtypes))
+        what = error("MIG130", f"the dtype of input {name!r} is in the file", todo="give its sizes alone")
+        raise MigrateError([what], Exit.USAGE)
+    model = open_onnx(source)
     return Opened(
-        name=name,
-        sha256=digest,
+        name=source.name if isinstance(source, Path) else "model.onnx",
+        sha256=digest_of(source, model),
         description=describe(model),
-        graph=load_onnx(model, input_shapes),
-        oracle=lambda: OnnxOracle(where),
+        graph=load_onnx(model, options.input_shapes),
+        oracle=lambda: OnnxOracle(source),
     )
 
 
-def recognise(path: Path) -> None:
-    """Refuse early, and by name, what is no ONNX file.
+def _open_pytorch(source: str | Path, kind: Any, options: Options) -> Opened:
+    from migrate.frontends.pytorch.worker_open import Examples, open_program
 
-    Raises:
-        MigrateError: exit status 3, MIG101 or MIG104.
-    """
-    try:
-        _recognise(path)
-    except OSError as fault:
-        raise _refused("MIG101", path, fault.strerror or str(fault), "") from fault
+    opened = open_program(
+        source,
+        kind,
+        examples=Examples(shapes=options.input_shapes, dtypes=options.input_dtypes, file=options.example),
+        pythonpath=options.pythonpath,
+        seed=options.seed,
+        trust_pickle=options.trust_pickle,
+    )
+    name = str(source) if kind == "factory" else Path(source).name
+    digest = _sha256_of_state(opened) if kind == "factory" else _sha256(Path(source))
+    return _of_program(opened, name, digest, options.input_shapes if kind == "pt2" else {})
 
 
-def _recognise(path: Path) -> None:
+def _of_program(opened: OpenedProgram, name: str, digest: str, input_shapes: dict[str, tuple[int, ...]]) -> Opened:
+    from migrate.frontends.pytorch import describe_program, load_pytorch, open_oracle
+
+    graph = load_pytorch(opened.program, input_shapes)
+    graph.notes.extend(opened.notes)
+    return Opened(
+        name=name,
+        sha256=digest,
+        description=describe_program(opened.program),
+        graph=graph,
+        oracle=lambda: open_oracle(opened),
+        setup=opened.setup,
+    )
+
+
+def _recognise(path: Path) -> Format:
+    from migrate.frontends.pytorch.files import kind_of
+
     if path.is_dir():
         raise _refused("MIG104", path, "it is a folder", "TensorFlow's SavedModel is not read by this version")
     if not path.exists():
-        raise _refused("MIG101", path, "there is no such file", "")
+        todo = "a factory is named as package.module:function" if ":" in path.name else ""
+        raise _refused("MIG101", path, "there is no such file", todo)
     if not path.is_file():  # reading a pipe or a device may never end
         raise _refused("MIG101", path, "it is no regular file", "")
-    if path.suffix.lower() in LATER:
-        raise _refused(
-            "MIG104", path, f"it is {LATER[path.suffix.lower()]}", "this version reads ONNX; export to .onnx"
-        )
+    suffix = path.suffix.lower()
+    if suffix in LATER:
+        raise _refused("MIG104", path, f"it is {LATER[suffix]}", "this version reads ONNX and PyTorch; export to .onnx")
+    if (kind := kind_of(path)) is not None:
+        return kind
     with path.open("rb") as file:
-        head = file.read(8)
-    if head[:4] in (b"PK\x03\x04", b"\x89HDF") or head[:2] == b"\x80\x02":
-        raise _refused("MIG104", path, "its content is no ONNX model", "this version reads ONNX; export to .onnx")
+        head = file.read(4)
+    if head == b"\x89HDF":
+        raise _refused("MIG104", path, "it is an HDF5 file", "this version reads ONNX and PyTorch; export to .onnx")
+    if suffix in TORCH_SUFFIXES and head[:1] != b"\x08":  # an ONNX model begins with its version, field 1
+        raise _refused("MIG104", path, "its content is none that PyTorch writes", "save the model again")
+    return "onnx"
 
 
 def _refused(code: str, path: Path, why: str, todo: str) -> MigrateError:
@@ -98,3 +168,20 @@ def _refused(code: str, path: Path, why: str, todo: str) -> MigrateError:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sha256_of_state(opened: OpenedProgram) -> str:
+    """Of the keys, dtypes, shapes and bytes of a module's state, in the order of the keys."""
+    state = opened.program.evaluation.state_dict
+    digest = hashlib.sha256()
+    for key in sorted(state):
+        tensor = state[key].detach().contiguous()
+        digest.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(dtype=_bytes()).numpy().tobytes() if tensor.numel() else b"")
+    return digest.hexdigest()
+
+
+def _bytes() -> Any:
+    import torch
+
+    return torch.uint8

@@ -14,6 +14,7 @@ from migrate.options import Options
 LEARNING_RATES = {"adamw": 1e-4, "sgd": 1e-3}
 """For fine-tuning, since a package starts from the source's weights."""
 FRESH_RATES = {"adamw": 1e-3, "sgd": 1e-2}
+"""From new weights, where normalisation keeps the activations in bounds; AlexNet and GoogLeNet, without it, diverge at these."""
 
 NOT_TRAINED = Diagnostic(
     code="MIG314",
@@ -27,7 +28,7 @@ def choose_trainable(graph: Graph, options: Options, name: str) -> None:
     """Apply --trainable and --freeze, where the first is stronger.
 
     Raises:
-        MigrateError: exit status 2, MIG105: a pattern matches no tensor that could be trained; exit status 4, MIG313: nothing
+        MigrateError: exit status 2, MIG115: a pattern matches no tensor that could be trained; exit status 4, MIG313: nothing
             would be trained.
     """
     idle = {*options.trainable, *options.freeze}
@@ -45,7 +46,7 @@ def choose_trainable(graph: Graph, options: Options, name: str) -> None:
             value.weight = replace(weight, trainable=False)
     if idle:
         todo = "`migrate inspect` lists the tensors"
-        raise MigrateError([error("MIG105", f"no tensor matches {p!r}", todo=todo) for p in sorted(idle)], Exit.USAGE)
+        raise MigrateError([error("MIG115", f"no tensor matches {p!r}", todo=todo) for p in sorted(idle)], Exit.USAGE)
     if not any(v.weight and v.weight.role == "parameter" and v.weight.trainable for v in graph.weights()):
         what = error("MIG313", "the package would have nothing to train", where=name, todo="see --trainable")
         raise MigrateError([what], Exit.UNSUPPORTED)
@@ -56,9 +57,14 @@ def train_settings(graph: Graph, options: Options) -> dict[str, dict[str, Any]]:
     fresh = has_placeholder_weights(graph)
     if fresh:
         graph.notes.append(NOT_TRAINED)
-    rates = FRESH_RATES if fresh else LEARNING_RATES
+    rates = FRESH_RATES if fresh and _is_normalised(graph) else LEARNING_RATES
     return {
         "train": {"pretrained": not fresh},
         "optimizer": {"name": options.optimizer, "lr": rates[options.optimizer]},
         "precision": {"mode": options.precision},
     }
+
+
+def _is_normalised(graph: Graph) -> bool:
+    """Whether a normalisation with parameters of its own is among the layers."""
+    return any(node.op.family == "norm" and node.op.learns for node in graph.nodes)

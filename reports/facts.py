@@ -90,10 +90,9 @@ class Weight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """Every parameter and buffer, and how many constants became Python literals. All totals count a tie once."""
+    """Every parameter and buffer. All totals count a tie once."""
 
     weights: tuple[Weight, ...] = ()
-    num_literals: int = 0
 
     def of_role(self, role: Role) -> tuple[Weight, ...]:
         """The tensors of a role that have a storage of their own."""
@@ -122,19 +121,20 @@ class Inventory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What was rewritten and why; `error` is measured against the source where the change was held against it."""
+    """What was rewritten and why."""
 
     what: str
     why: str
     code: str = ""
     nodes: tuple[str, ...] = ()
-    error: float | None = None
-    tolerance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MappingRow:
-    """One operator of the training step on the target; `seconds` is predicted, for all `count` calls of one step."""
+    """One operator of the training step on the target; `seconds` is predicted, for all `count` calls of one step.
+
+    `why` says what it is composed of, what the target lacks, or which fused kernel takes it.
+    """
 
     operator: str
     state: State

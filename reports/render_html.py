@@ -106,8 +106,6 @@ def _weight_facts(report: Report) -> Iterator[Fact]:
     yield Fact(name="Parameters", value=f"{len(parameters)}, of which {len(inventory.trainable)} are trained")
     yield Fact(name="Buffers", value=str(len(buffers)))
     yield Fact(name="Ties", value=str(len(inventory.ties)))
-    if inventory.num_literals:
-        yield Fact(name="Scalars written as literals", value=str(inventory.num_literals))
     yield Fact(name="Size", value=units.byte_size(inventory.num_bytes))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from reports.facts import Report
 
-SCHEMA_VERSION = 1  # raised when a field changes its meaning or goes; a new field keeps it
+SCHEMA_VERSION = 2  # raised when a field changes its meaning or goes; a new field keeps it
 SCHEMA_PATH = Path(__file__).with_name("schema") / "report.schema.json"
 
 

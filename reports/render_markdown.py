@@ -46,7 +46,7 @@ def _opening(report: Report) -> Iterator[str]:
 
 
 def _identity(report: Report) -> Iterator[str]:
-    source, inventory = report.source, report.inventory
+    source = report.source
     opsets = ", ".join(f"{text(domain or 'ai.onnx')} {version}" for domain, version in sorted(source.opsets.items()))
     counts = summary.by_count(source.operators)
     listed = ", ".join(f"{text(name)} {count}" for name, count in counts[:OPERATORS_SHOWN])
@@ -59,7 +59,6 @@ def _identity(report: Report) -> Iterator[str]:
         "Outputs": _tensors(source.outputs),
         "Nodes": listed + more,
         "Weights": summary.weights_line(report),
-        "Scalars written as literals": str(inventory.num_literals) if inventory.num_literals else "",
         "Precision": text(report.target.precision),
         "Tool": f"migrate {text(report.tool_version)}",
     }
@@ -69,13 +68,12 @@ def _identity(report: Report) -> Iterator[str]:
 
 def _change(change: Change) -> list[str]:
     what = text(change.what) + (f" ({text(change.code)})" if change.code else "")
-    limit = units.error(change.tolerance)
-    return [what, text(change.why), _names(change.nodes), units.error(change.error), limit]
+    return [what, text(change.why), _names(change.nodes)]
 
 
 def _changes(report: Report) -> Iterator[str]:
     if report.changes:
-        yield from _table(["Change", "Why", "Where", "Error:", "Tolerance:"], [_change(c) for c in report.changes])
+        yield from _table(["Change", "Why", "Where"], [_change(c) for c in report.changes])
 
 
 def _mapped(row: MappingRow) -> list[str]:

@@ -122,9 +122,9 @@ def _mapping(page: _Page, report: Report, every: bool) -> None:
 def _changes(page: _Page, report: Report) -> None:
     if not report.changes:
         return
-    table = _table("change", "why", "error:")
+    table = _table("change", "why")
     for change in report.changes:
-        table.add_row(_text(change.what), _text(change.why, "dim"), units.error(change.error))
+        table.add_row(_text(change.what), _text(change.why, "dim"))
     page.heading("Changed")
     page.table(table)
 

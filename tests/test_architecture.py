@@ -23,7 +23,7 @@ ARROWS: dict[str, set[str]] = {
     "migrate.options": set(),
     "migrate.folders": set(),
     "migrate.training": {"migrate.options", "migrate.graph"},
-    "migrate.sources": {"migrate.graph", "migrate.frontends"},
+    "migrate.sources": {"migrate.graph", "migrate.frontends", "migrate.options"},
     "migrate.listing": {"migrate.opmap", "migrate.frontends"},
     "migrate.facts": {
         "migrate",
@@ -50,11 +50,12 @@ FRAMEWORKS = {
 }
 MAX_FILE, MAX_FUNCTION = 300, 40
 SURFACE = {
-    "convert": "MODEL --target --out --name --input --loss --optimizer --freeze --trainable --precision --no-verify "
-    "--strict --overwrite --json",
-    "check": "MODEL --target --input --loss --precision --batch-size --strict --json --html",
+    "convert": "MODEL --target --out --name --input --example --pythonpath --seed --trust-pickle --loss --optimizer "
+    "--freeze --trainable --precision --no-verify --strict --overwrite --json",
+    "check": "MODEL --target --input --example --pythonpath --seed --trust-pickle --loss --precision --batch-size --strict "
+    "--json --html",
     "verify": "DIRECTORY --device --json",
-    "inspect": "MODEL --input --json",
+    "inspect": "MODEL --input --example --pythonpath --seed --trust-pickle --json",
     "targets": "NAME --json",
     "ops": "--frontend --target --json",
 }

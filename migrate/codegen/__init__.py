@@ -4,8 +4,8 @@ The public door:
 
 * `plan_package(graph, *, name, settings=None, source=None) -> PackagePlan`. `settings` is a `Settings` (loss, optimizer,
   precision, ...), `source` a `Source` (what it was made from, its hash, the tool's version). Pure: no file is touched.
-* `write_package(plan, out, *, target, overwrite=False, extra=None) -> Path`. `target` becomes `target.json`; `extra` holds
-  further files (path relative to the package's root -> text or bytes). Atomic; `local/` survives `overwrite`.
+* `write_package(plan, out, *, target, extra=None) -> Path`. `target` becomes `target.json`; `extra` holds further files
+  (path relative to the package's root -> text or bytes). `out` is a new folder.
 * `to_module(graph, *, name="model") -> nn.Module`. The same text, compiled in memory, with weights, in eval mode.
   `to_module(plan)` does so for a plan.
 
@@ -24,7 +24,7 @@ from migrate.codegen.names import package_name
 from migrate.codegen.package import plan_package
 from migrate.codegen.plan import PackagePlan, Settings, Source, TensorPlan
 from migrate.codegen.render import RenderError, render_package
-from migrate.codegen.write import install, write_package
+from migrate.codegen.write import write_package
 
 __all__ = [
     "PackagePlan",
@@ -32,7 +32,6 @@ __all__ = [
     "Settings",
     "Source",
     "TensorPlan",
-    "install",
     "package_name",
     "plan_package",
     "render_package",

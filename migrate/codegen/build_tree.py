@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from migrate.codegen.cut import MAX_CALLS, cut, live_values
+from migrate.codegen.homes import homes_of
 from migrate.codegen.isomorphism import matching, repeats
 from migrate.codegen.scopes import Path, Scopes, live_nodes
 from migrate.codegen.tree import Block, BlockCall, ControlCall, FunctionCall, Item, LayerCall, Place
@@ -40,9 +41,20 @@ class TreeBuilder:
         self.blocks: dict[Path, Block] = {}
         self._members: dict[tuple[int, object], Place] = {}
 
-    def build(self, nodes: list[Node]) -> Block:
-        """The block of the whole model."""
-        return self._block(nodes, (), self.root, 0)
+    def build(self, nodes: list[Node], state: list[Value]) -> Block:
+        """The block of the whole model; `state` is what the source's own modules hold, used or not."""
+        block = self._block(nodes, (), self.root, 0)
+        for value in state:
+            for path, attr in homes_of(value):
+                self._hold(value, self.place(path), attr)
+        return block
+
+    def _hold(self, value: Value, place: Place, attr: str) -> None:
+        """Let a module of the source hold a tensor, unless its layer does."""
+        if place.layer is None:
+            place.loose[attr] = value
+        elif attr not in place.layer.tensors:
+            place.made[attr] = value
 
     def place(self, path: Path) -> Place:
         """The module at a path, made with all above it."""
@@ -50,6 +62,7 @@ class TreeBuilder:
         for length, segment in enumerate(path, 1):
             found = found.child(segment)
             found.is_list = found.is_list or path[:length] in self.scopes.lists
+            found.cls = self.scopes.classes.get(path[:length], "")
         return found
 
     # ---- one block
@@ -58,7 +71,9 @@ class TreeBuilder:
         block = Block(place, nodes)
         place.block = block
         units = self._ordered_units(nodes, path)
-        if len(units) > MAX_CALLS:
+        if (
+            len(units) > MAX_CALLS and not self.scopes.classes
+        ):  # the source's own modules are cut as its author cut them
             block.items = self._cut_items(units, path, place, depth)
         else:
             block.items = [self._item(unit, place, depth) for unit in units]
@@ -76,7 +91,8 @@ class TreeBuilder:
         if layer is None:
             owner.nodes.append(node)
             return FunctionCall(node)
-        place = self.place(unit.path) if unit.path is not None else self._member(node, owner)
+        path = self.scopes.home.get(node, unit.path)
+        place = self.place(path) if path is not None else self._member(node, owner)
         place.layer = layer
         place.nodes.append(node)
         return LayerCall(node, layer, place)

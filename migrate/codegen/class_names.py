@@ -16,6 +16,9 @@ _LAYERS = {"conv": "Conv", "norm": "Norm", "linear": "Linear", "up": "Up", "embe
 
 def wanted_name(places: list[Place]) -> str:
     """The name to ask for, for a class with these instances."""
+    own = {place.cls for place in places if place.cls and not place.cls.startswith("torch.nn.modules.container.")}
+    if len(own) == 1:
+        return class_name(own.pop().rpartition(".")[2], "Block")
     block = places[0].block
     names = [_by_place(place) for place in places]
     said = len(set(names)) == 1 and not any(place.segment.isdigit() for place in places) and names[0] != "Block"

@@ -69,7 +69,16 @@ def loose_member(attr: str, value: Value, sizes: list[str]) -> Member:
     dtype = "" if value.dtype in ("float32", "float16", "bfloat16") else f", dtype=torch.{value.dtype}"
     if is_parameter(value):
         return Member(attr=attr, text=f"nn.Parameter(torch.empty({shape}{dtype}))")
-    return Member(attr="", text=f'self.register_buffer("{attr}", torch.zeros({shape}{dtype}))')
+    hidden = "" if value.weight is None or value.weight.persistent else ", persistent=False"
+    return Member(attr="", text=f'self.register_buffer("{attr}", torch.zeros({shape}{dtype}){hidden})')
+
+
+def held_by_list(reference: str, attr: str, value: Value, sizes: list[str]) -> Member:
+    """The same for a tensor that a list of modules holds, whose class is not ours to write."""
+    made = loose_member(attr, value, sizes)
+    if not made.attr:
+        return Member(attr="", text=made.text.replace("self.", f"self.{reference}.", 1))
+    return Member(attr="", text=f'self.{reference}.register_parameter("{attr}", {made.text})')
 
 
 def reset(attr: str, value: Value) -> str:

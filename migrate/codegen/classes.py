@@ -11,13 +11,23 @@ from typing import Any
 
 from migrate.codegen.body import Body, Line
 from migrate.codegen.class_names import wanted_name
-from migrate.codegen.class_texts import annotation, fill, is_parameter, list_text, loose_member, reset, top_commas
+from migrate.codegen.class_texts import (
+    annotation,
+    fill,
+    held_by_list,
+    is_parameter,
+    list_text,
+    loose_member,
+    reset,
+    top_commas,
+)
 from migrate.codegen.expressions import number
 from migrate.codegen.layers import Arg
 from migrate.codegen.names import Namespace, variables
 from migrate.codegen.plan import ClassPlan, Function, Member, Parameter, Statement
 from migrate.codegen.symbols import Symbols
 from migrate.codegen.tree import Place
+from migrate.graph.ir import Value
 
 MAX_LINE = 88  # of a statement and its comment, without indentation
 _CHANNELS = frozenset({
@@ -88,14 +98,15 @@ class ClassBuilder:
             (kind, tuple(body.parameters), tuple(line.text for line in body.lines), body.result)
             for kind, body, _ in self.bodies.get(place, [])
         )
-        loose = tuple((attr, is_parameter(v), v.dtype, v.rank) for attr, v in place.loose.items())
-        return bodies, loose, tuple((c.attr, self._member_key(c)) for c in place.children.values())
+        loose = tuple((attr, _kind(v)) for attr, v in place.loose.items())
+        return bodies, loose, place.cls, tuple((c.attr, self._member_key(c)) for c in place.children.values())
 
     def _member_key(self, place: Place) -> Any:
         if place.layer is not None:
             return place.layer.constructor, tuple(a.name for a in place.layer.args)
         if place.is_list:
-            return place.is_chain, tuple((c.attr, self._member_key(c)) for c in place.children.values())
+            loose = tuple((attr, _kind(v)) for attr, v in place.loose.items())
+            return place.is_chain, loose, tuple((c.attr, self._member_key(c)) for c in place.children.values())
         return id(self.of[place])
 
     # ---- numbers that differ
@@ -116,6 +127,7 @@ class ClassBuilder:
         found: list[tuple[str, Arg]] = []
         for child in place.children.values():
             found += [(child.attr, arg) for arg in self._member_numbers(child)]
+            found += [("", Arg("channels", size)) for _, _, value in _in_lists(child) for size in value.shape]
         for attr, value in place.loose.items():
             found += [(attr, Arg("channels", size)) for size in value.shape]
         for _, body, _ in self.bodies.get(place, []):
@@ -141,7 +153,12 @@ class ClassBuilder:
                 return slot, f"config.{slot.arg.config}"
             return slot, slot.parameter or default_text(slot)
 
-        members = [Member(attr=c.attr, text=self._construct(c, take)) for c in place.children.values()]
+        members: list[Member] = []
+        for child in place.children.values():
+            members.append(Member(attr=child.attr, text=self._construct(child, take)))
+            for holder, attr, value in _in_lists(child):
+                sizes = [take()[1] for _ in value.shape]
+                members.append(held_by_list(holder.reference(place).removeprefix("self."), attr, value, sizes))
         members += [loose_member(a, v, [take()[1] for _ in v.shape]) for a, v in place.loose.items()]
         kept: dict[str, str] = {}
         functions: list[Function] = []
@@ -224,6 +241,19 @@ class ClassBuilder:
         text = f"[{', '.join(tokens)}]"
         fits = len(line.text) + len(text) <= MAX_LINE
         return text if fits and any(t not in ("?", "_") for t in tokens) else ""
+
+
+def _kind(value: Value) -> tuple[Any, ...]:
+    """What of a tensor that a module holds cannot be an argument of its class."""
+    return is_parameter(value), value.dtype, value.rank, value.weight is None or value.weight.persistent
+
+
+def _in_lists(place: Place) -> list[tuple[Place, str, Value]]:
+    """The tensors that a list holds itself, and the lists in it."""
+    if not place.is_list:
+        return []
+    own = [(place, attr, value) for attr, value in place.loose.items()]
+    return own + [held for child in place.children.values() for held in _in_lists(child)]
 
 
 def _collect(place: Place, levels: dict[int, list[Place]]) -> int:

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from migrate.codegen.layers import MISSING, parse_signature, same
-from migrate.graph.ir import Node, Value, tensors_in
+from migrate.graph.ir import ByMode, Node, Value, tensors_in
 from migrate.graph.sizes import Dim
 
-ATOM, POWER, UNARY, PRODUCT, SUM, SHIFT, AND, XOR, OR, COMPARE = 20, 15, 14, 13, 12, 11, 10, 9, 8, 7
+ATOM, POWER, UNARY, PRODUCT, SUM, SHIFT, AND, XOR, OR, COMPARE, CHOICE = 20, 15, 14, 13, 12, 11, 10, 9, 8, 7, 1
 _OPERATORS = {
     "add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "truediv": ("/", PRODUCT), "mod": ("%", PRODUCT),
     "floordiv": ("//", PRODUCT), "matmul": ("@", PRODUCT), "pow": ("**", POWER), "lt": ("<", COMPARE),
@@ -150,6 +150,8 @@ class Printer:
         if isinstance(value, Dim):
             text = self.size(value)
             return Expr(text, SUM if " " in text else ATOM)
+        if isinstance(value, ByMode):
+            return self._by_mode(value, hint)
         if isinstance(value, tuple | list):
             items = [self.arg(item, hint) for item in value]  # pyright: ignore[reportUnknownVariableType]
             text = ", ".join(i.text for i in items) + ("," if len(items) == 1 else "")
@@ -165,6 +167,12 @@ class Printer:
         return Expr(text, UNARY if negative else ATOM)
 
     # ---- forms
+
+    def _by_mode(self, value: ByMode, hint: str) -> Expr:
+        if value.training is True and value.evaluation is False:
+            return Expr("self.training")
+        training, evaluation = self.arg(value.training, hint), self.arg(value.evaluation, hint)
+        return Expr(f"{training.text} if self.training else {evaluation.text}", CHOICE)
 
     def _operator(self, name: str, node: Node) -> Expr:
         if name == "getitem":

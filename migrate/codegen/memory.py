@@ -137,7 +137,7 @@ def _forget(package: str) -> None:
 def _fill(module: nn.Module, plan: PackagePlan) -> None:
     import torch
 
-    state = module.state_dict()
+    state = {**dict(module.named_buffers(remove_duplicate=False)), **module.state_dict()}
     with torch.no_grad():
         for tensor in plan.tensors:
             if tensor.tied_to is None:

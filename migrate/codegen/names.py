@@ -34,6 +34,15 @@ def module_attributes() -> frozenset[str]:
 
 
 @cache
+def kept_attribute(name: str) -> bool:
+    """Whether a name that the source gives a member can be an attribute of the emitted module as it is."""
+    from torch import nn
+
+    legal = name.isidentifier() and name.isascii() and not keyword.iskeyword(name)
+    return legal and name not in {*dir(nn.Module()), "forward", "logits", "init_weights", "reset_parameters"}
+
+
+@cache
 def variables() -> frozenset[str]:
     """Names that a local variable must not take."""
     return frozenset({*dir(builtins), *_USED_BY_EMITTED_CODE})
@@ -75,6 +84,10 @@ class Namespace:
 
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._taken or name in self._reserved
+
+    def take(self, name: str) -> None:
+        """Keep a name that somebody has already, whatever else is called so."""
+        self._taken.add(name.lower())
 
     def claim(self, wanted: str) -> str:
         """`wanted`, or where it is taken or reserved the next free name like it; `wanted` must be an identifier."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from migrate.codegen.names import Namespace, identifier, module_attributes
+from migrate.codegen.names import Namespace, identifier, kept_attribute, module_attributes
 from migrate.codegen.plan import TensorPlan
 from migrate.codegen.tree import Block, ChainCall, ControlCall, FunctionCall, Item, LayerCall, Place, blocks_of
 from migrate.graph.ir import Value, tensors_in
@@ -69,7 +69,7 @@ def assign_names(root: Block) -> Owners:
         _name_members(place)
     owners = Owners()
     for place in all_places(root.place):
-        for attr, value in (place.layer.tensors if place.layer else {}).items():
+        for attr, value in {**(place.layer.tensors if place.layer else {}), **place.loose, **place.made}.items():
             _own(owners, place, attr, value)
     for block in blocks_of(root):
         _loose_tensors(block, owners)
@@ -92,8 +92,17 @@ def _name_members(place: Place) -> None:
         return
     space = Namespace(module_attributes())
     children = list(place.children.items())
+    place.loose = {
+        attr if kept_attribute(attr) else space.claim(identifier(attr)): v for attr, v in place.loose.items()
+    }
+    for attr in place.loose:
+        space.take(attr)
     for segment, child in children:
-        if "\0" not in segment:
+        if child.cls and kept_attribute(segment):
+            child.attr = segment
+            space.take(segment)
+    for segment, child in children:
+        if "\0" not in segment and not child.attr:
             child.attr = space.claim(identifier(segment, identifier(place.segment, "block")))
     roles = [segment.split("\0")[0] for segment, _ in children if "\0" in segment]
     for segment, child in children:
@@ -112,7 +121,7 @@ def _numbered(role: str, space: Namespace, many: bool) -> str:
 def _number(place: Place) -> None:
     """Members of a list keep their numbers, unless most of the numbers are missing."""
     members = sorted(place.children.items(), key=lambda m: int(m[0]))
-    sparse = int(members[-1][0]) + 1 > 2 * len(members) + 4
+    sparse = int(members[-1][0]) + 1 > 2 * len(members) + 4 and not place.cls
     for position, (segment, child) in enumerate(members):
         child.attr = str(position) if sparse else segment
     place.children = dict(members)
@@ -173,7 +182,7 @@ def tensor_plans(root: Block, owners: Owners) -> tuple[TensorPlan, ...]:
     """Every entry of the state_dict that a tensor of the source fills, in the order of the modules."""
     plans: list[TensorPlan] = []
     for place in all_places(root.place):
-        held = {**(place.layer.tensors if place.layer else {}), **place.loose}
+        held = {**(place.layer.tensors if place.layer else {}), **place.loose, **place.made}
         for attr, value in held.items():
             key = f"{place.key}.{attr}" if place.key else attr
             owner, owner_attr = owners.keys[value]

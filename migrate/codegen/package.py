@@ -79,7 +79,7 @@ def _model(graph: Graph, outputs: list[Output], inputs: list[str]) -> tuple[_Roo
     config = _configure(scopes, outputs)
     nodes = live_nodes(scopes)
     nodes = [n for n in nodes if n not in hoisted] + [n for n in nodes if n in hoisted]
-    root = TreeBuilder(scopes, hoisted).build(nodes)
+    root = TreeBuilder(scopes, hoisted).build(nodes, graph.state)
     sources = find_interfaces(root, graph, scopes, nodes)
     return _Root(root, graph, outputs, sources, assign_names(root), hoisted, inputs), config
 

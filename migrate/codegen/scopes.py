@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from migrate.codegen.homes import Homes
 from migrate.codegen.layers import Layer, layer_of
 from migrate.graph import ir
 from migrate.graph.ir import Graph, Node, Value, size_leaves, sizes_in, tensors_in
@@ -22,7 +23,11 @@ MAX_DISSOLVED = 3  # a scope of so few calls and no tensor of its own reads bett
 class Scopes:
     """`of` gives each node its module; `lists` are paths of numbered members, `layers` paths that are one layer.
 
+<<<<<<< HEAD
     `inner` has the scopes of each block of control flow, which is a module of its own; `layer` is one for all.
+=======
+    `home` is the source's own module of a layer, `held` are all that hold a tensor, `classes` what the source calls them.
+>>>>>>> main
     """
 
     of: dict[Node, Path]
@@ -30,8 +35,14 @@ class Scopes:
     lists: set[Path] = field(default_factory=set[Path])
     layers: set[Path] = field(default_factory=set[Path])
     layer: dict[Node, Layer] = field(default_factory=dict[Node, Layer])
+<<<<<<< HEAD
     inner: dict[ir.Block, Scopes] = field(default_factory=dict[ir.Block, "Scopes"])
     name: str = ""
+=======
+    home: dict[Node, Path] = field(default_factory=dict[Node, Path])
+    held: set[Path] = field(default_factory=set[Path])
+    classes: dict[Path, str] = field(default_factory=dict[Path, str])
+>>>>>>> main
 
     def reads(self, node: Node) -> list[Value]:
         """The tensors that the emitted call reads, weights that it names itself included."""
@@ -87,6 +98,8 @@ def _is_layer_scope(path: Path, nodes: list[Node], scopes: Scopes) -> bool:
     first = layers[0]
     if first is None or any(scopes.of[node] != path for node in nodes):
         return False
+    if any(scopes.home.get(node, path) != path for node in nodes):
+        return False
     return all(layer is not None and layer.key == first.key for layer in layers)
 
 
@@ -121,11 +134,17 @@ def _classified(scopes: Scopes) -> Scopes:
         found = layer_of(node)
         if found is not None:
             scopes.layer[node] = found
+<<<<<<< HEAD
         for block in node.blocks:
             scopes.inner[block] = _block_scopes(block, node, scopes.layer)
+=======
+    homes = Homes(graph)
+    scopes.home = homes.settle(scopes.of, scopes.layer, live_nodes(graph, scopes))
+    scopes.held, scopes.classes = set(homes.held), graph.classes
+>>>>>>> main
     members: dict[Path, list[Node]] = {}
-    for node, path in scopes.of.items():
-        for prefix in _prefixes(path):
+    for node in live_nodes(graph, scopes):
+        for prefix in _prefixes(scopes.of[node]):
             members.setdefault(prefix, []).append(node)
     scopes.layers = {path for path, nodes in members.items() if _is_layer_scope(path, nodes, scopes)}
     dissolved = {path for path, nodes in members.items() if _dissolves(path, nodes, scopes)}
@@ -142,7 +161,7 @@ def _classified(scopes: Scopes) -> Scopes:
 
 
 def _dissolves(path: Path, nodes: list[Node], scopes: Scopes) -> bool:
-    if path in scopes.layers or len(nodes) > MAX_DISSOLVED:
+    if path in scopes.layers or path in scopes.held or len(nodes) > MAX_DISSOLVED:
         return False
     return not any(_has_weight(node) or node in scopes.layer for node in nodes)
 
@@ -150,7 +169,7 @@ def _dissolves(path: Path, nodes: list[Node], scopes: Scopes) -> bool:
 def _lists(scopes: Scopes) -> set[Path]:
     """Paths whose members are all numbered; a dissolved member leaves a gap, not a name."""
     members: dict[Path, set[str]] = {}
-    for path in scopes.of.values():
+    for path in (*scopes.of.values(), *scopes.home.values(), *scopes.held):
         for prefix in _prefixes(path):
             members.setdefault(prefix[:-1], set()).add(prefix[-1])
     return {p for p, names in members.items() if p and all(n.isdigit() and str(int(n)) == n for n in names)}

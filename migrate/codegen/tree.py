@@ -19,7 +19,8 @@ Path = tuple[str, ...]
 class Place:
     """A module: a layer, a list of numbered members, a called block, or a mere container (none of these).
 
-    `attr` is its final name (a number in a list), `loose` the tensors it holds itself, by attribute.
+    `attr` is its final name (a number in a list), `loose` the tensors it holds itself, by attribute, `made` those that its
+    layer makes beyond what it computes with. `cls` is the source's class, where the source tells.
     """
 
     segment: str
@@ -31,6 +32,8 @@ class Place:
     is_chain: bool = False
     attr: str = ""
     loose: dict[str, Value] = field(default_factory=dict[str, Value])
+    made: dict[str, Value] = field(default_factory=dict[str, Value])
+    cls: str = ""
     nodes: list[Node] = field(default_factory=list[Node])
 
     def child(self, segment: str) -> Place:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from migrate.errors import Diagnostic
+from migrate.errors import Diagnostic, Exit, MigrateError
 from migrate.graph.builder import Builder
-from migrate.graph.ir import Value
+from migrate.graph.ir import Graph, Value
 from migrate.graph.sizes import NUM_SAMPLES as K
-from migrate.graph.sizes import Size, at, equal, numel
+from migrate.graph.sizes import Dim, Size, at, equal, numel
 from migrate.graph.weights import Step
 
 
@@ -152,6 +152,34 @@ def fits(x: Value, target: Sequence[Size]) -> bool:
     if not unknown:
         return equal(known, total)
     return all(at(known, k) and at(total, k) % at(known, k) == 0 for k in range(K))
+
+
+def check_batch(graph: Graph) -> Graph:
+    """Refuse a graph none of whose outputs follows the batch, and name the node at which it is lost."""
+    batch = graph.batch
+    if batch is None or any(follows(size, batch) for value in graph.outputs for size in value.shape):
+        return graph
+    for node in graph.nodes:
+        took = any(follows(size, batch) for value in node.inputs for size in value.shape)
+        if took and not any(follows(size, batch) for value in node.outputs for size in value.shape):
+            where = ", ".join(node.origin)
+            break
+    else:
+        where = graph.outputs[0].name
+    lost = Diagnostic(
+        code="MIG302",
+        severity="error",
+        what="the outputs do not follow the batch",
+        where=where,
+        why="a batch size is fixed in the source, or the first axis is no batch",
+        todo="export the model with a free batch, or give the shapes with --input NAME:SIZES",
+    )
+    raise MigrateError([lost], Exit.UNSUPPORTED)
+
+
+def follows(size: Any, batch: Dim) -> bool:
+    """Whether a size is a multiple of the batch at every assignment."""
+    return isinstance(size, Dim) and all(s % b == 0 for s, b in zip(size.values, batch.values, strict=True))
 
 
 def _scales(size: Any, batch: Size) -> bool:

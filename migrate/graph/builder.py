@@ -104,9 +104,11 @@ class Builder:
         return value
 
     def weight(self, name: str, dtype: str, weight: Weight, shape: tuple[int, ...]) -> Value:
-        """A tensor of the source. Integers, booleans and scalars, where short, are known values as well."""
+        """A tensor of the source. Integers, booleans and scalars, where short and no module's own, are known values as well."""
         value = Value(self._unique(name), dtype, shape, weight=weight)
         count = int(np.prod(shape))
+        if weight.homes:
+            return value
         if (not shape) or (not value.is_float and count <= MAX_STATIC):
             value.static = objects(weight.array())
         return value
@@ -129,7 +131,7 @@ class Builder:
             folded = self._fold(op, args, kwargs, tensors)
             if folded is not None:
                 return folded
-        if op.name in _SIZES and args[0].weight is not None:
+        if op.name in _SIZES and args[0].weight is not None and not args[0].weight.homes:
             absorbed = self._absorb(op, args, kwargs)
             if absorbed is not None:
                 return absorbed
@@ -167,7 +169,10 @@ class Builder:
             made.node.outputs = (value,)
             return value
         array = np.array(value.static.tolist(), dtype=value.dtype)
-        value.weight = Weight(source="", read=lambda: array, source_shape=array.shape, role="buffer", trainable=False)
+        value.weight = Weight(
+            source="", read=lambda: array, source_shape=array.shape, role="buffer", trainable=False,
+            persistent=not self.graph.classes,
+        )  # fmt: skip
         return value
 
     # ---- helpers

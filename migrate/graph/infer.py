@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from migrate.graph.ir import Arg, Value, sizes_in, tensors_in
+from migrate.graph.ir import Arg, ByMode, Value, sizes_in, tensors_in
 from migrate.graph.sizes import NUM_SAMPLES, Dim, Size, at
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def concrete(arg: Arg, sample: int) -> Any:
         return tuple(concrete(item, sample) for item in arg)  # pyright: ignore[reportUnknownVariableType]
     if isinstance(arg, slice):
         return slice(concrete(arg.start, sample), concrete(arg.stop, sample), concrete(arg.step, sample))
+    if isinstance(arg, ByMode):
+        return arg.evaluation
     if isinstance(arg, str) and arg.startswith("torch."):
         return torch_dtype(arg.removeprefix("torch."))
     return arg

@@ -6,7 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from migrate.graph.infer import torch_dtype
+<<<<<<< HEAD
 from migrate.graph.ir import Arg, Block, Graph, Node, Value, sizes_in, tensors_in
+=======
+from migrate.graph.ir import Arg, ByMode, Graph, Node, Value, sizes_in, tensors_in
+>>>>>>> main
 from migrate.graph.sizes import Dim, SizeOf, apply
 
 Run = Callable[..., tuple[Any, ...]]
@@ -31,6 +35,8 @@ def interpret(graph: Graph, *inputs: Any) -> tuple[Any, ...]:
             return tuple(get(item) for item in arg)  # pyright: ignore[reportUnknownVariableType]
         if isinstance(arg, slice):
             return slice(get(arg.start), get(arg.stop), get(arg.step))
+        if isinstance(arg, ByMode):
+            return arg.evaluation
         if isinstance(arg, str) and arg.startswith("torch."):
             return torch_dtype(arg.removeprefix("torch."))
         return arg

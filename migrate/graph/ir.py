@@ -18,6 +18,14 @@ Arg = Any
 """What a node's argument may be: a Value, a Size, a number, a string, None, a slice, or a tuple of these."""
 
 
+@dataclass(frozen=True, slots=True)
+class ByMode:
+    """An argument that follows the mode: one thing while training, another in evaluation. Only evaluation is inferred."""
+
+    training: Any
+    evaluation: Any
+
+
 @dataclass(eq=False, slots=True)
 class Value:
     """A tensor of the graph. `static` is its content where that is known: an object array of numbers and sizes."""
@@ -87,7 +95,11 @@ class Block:
 
 @dataclass(eq=False, slots=True)
 class Graph:
-    """Inputs, nodes in execution order, outputs; `notes` are the diagnostics gathered while it was built."""
+    """Inputs, nodes in execution order, outputs; `notes` are the diagnostics gathered while it was built.
+
+    Where the source tells, `state` holds every tensor that the model keeps, used or not, and `classes` the class of each of
+    its modules, by path.
+    """
 
     name: str = "model"
     inputs: list[Value] = field(default_factory=list)
@@ -96,6 +108,8 @@ class Graph:
     notes: list[Diagnostic] = field(default_factory=list)
     batch: Dim | None = None
     batch_axes: dict[str, int] = field(default_factory=dict)
+    state: list[Value] = field(default_factory=list)
+    classes: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     @property
     def all_nodes(self) -> list[Node]:

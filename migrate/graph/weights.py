@@ -44,7 +44,9 @@ class Weight:
     """A tensor of the source: `read` gives it as stored (memory-mapped where possible), `steps` lead to the wanted layout.
 
     Weights of one source that differ in `copy` are tensors of their own, to be trained apart. `maker` says, where the source
-    tells, whether a module has it as an attribute of its own or the exporter wrote it down on its way.
+    tells, whether a module has it as an attribute of its own or the exporter wrote it down on its way. `homes` are the names
+    under which the source's own modules hold it, more than one where it is tied: its role is theirs to say, it stays a
+    tensor of its own in its layout, and it keeps these names. One that is not `persistent` is in no state_dict.
     """
 
     source: str
@@ -56,6 +58,8 @@ class Weight:
     kind: str = ""
     copy: int = 0
     maker: Maker = "unknown"
+    homes: tuple[str, ...] = ()
+    persistent: bool = True
 
     def array(self) -> Array:
         """The tensor in the target's layout."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from migrate.errors import Diagnostic, error
-from migrate.opmap.cost import NO_KERNEL, StepCost, call_cost, fits, predict_step
+from migrate.opmap.cost import NO_KERNEL, StepCost, bound_seconds, fits, predict_step
 from migrate.opmap.fuse import FusedMapping, fused_operators, map_fused
 from migrate.opmap.target import Target
 from migrate.opmap.trace import PHASES, Precision, StepMemory, Trace, TraceRow, trace_package
@@ -25,7 +25,8 @@ SHOWN_PLACES = 5
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRow:
     """One operator of the step. `refused_dtypes` are those the target lacks; `seconds`, `bytes` and `flops` are of all
-    calls of one step and predicted; `sources` are the nodes of the source model that became `modules`."""
+    calls of one step and predicted; `bound` is what most of the seconds are spent on: launch, memory, compute or host;
+    `sources` are the nodes of the source model that became `modules`."""
 
     operator: str
     state: State
@@ -40,6 +41,7 @@ class AuditRow:
     bytes: int
     flops: int
     seconds: float
+    bound: str
     todo: str
 
 
@@ -110,6 +112,8 @@ def audit_row(
     dtypes = sorted({dtype for row in rows for dtype in row.dtypes})
     computed = {dtype for row in rows if row.state not in NO_KERNEL for dtype in row.dtypes}
     step = [row for row in rows if row.phase != "setup"]
+    bounds = bound_seconds(step, target)
+    seconds = sum(bounds.values())
     row = AuditRow(
         operator=operator,
         state=next(state for state in order if state in states),
@@ -123,7 +127,8 @@ def audit_row(
         needs_registration=any(row.state == "registered" for row in rows),
         bytes=sum(row.count * row.bytes for row in step),
         flops=sum(row.count * row.flops for row in step),
-        seconds=sum(row.count * call_cost(row, target).seconds for row in step),
+        seconds=seconds,
+        bound=max(bounds, key=lambda name: bounds[name]) if seconds else "",
         todo="",
     )
     return replace(row, todo=advice(row))

@@ -69,18 +69,24 @@ def call_cost(row: TraceRow, target: Target) -> CallCost:
     return CallCost(launch=target.launch_seconds.value, memory=memory, compute=compute, host=host)
 
 
+def bound_seconds(rows: Iterable[TraceRow], target: Target) -> dict[str, float]:
+    """Predicted seconds by what the calls are bound by: launch, memory, compute or host."""
+    bounds: defaultdict[str, float] = defaultdict(float)
+    for row in rows:
+        cost = call_cost(row, target)
+        bounds[cost.bound] += row.count * cost.seconds
+    return dict(bounds)
+
+
 def predict_step(rows: Iterable[TraceRow], target: Target, batch: int) -> StepCost:
     """The predicted step from its second on: the first optimizer step, which allocates state, is left out."""
     phases: defaultdict[str, float] = defaultdict(float)
-    bounds: defaultdict[str, float] = defaultdict(float)
+    rows = [row for row in rows if row.phase != "setup"]
     flops = moved = 0
     ideal = 0.0
     for row in rows:
-        if row.phase == "setup":
-            continue
         cost = call_cost(row, target)
         phases[row.phase] += row.count * cost.seconds
-        bounds[cost.bound] += row.count * cost.seconds
         flops += row.count * row.flops
         moved += row.count * row.bytes
         ideal += row.count * cost.compute
@@ -91,7 +97,7 @@ def predict_step(rows: Iterable[TraceRow], target: Target, batch: int) -> StepCo
         seconds=seconds,
         samples_per_second=batch / seconds if seconds else 0.0,
         phases=dict(phases),
-        bounds=dict(bounds),
+        bounds=bound_seconds(rows, target),
         flops=flops,
         bytes=moved,
         flops_share=ideal / seconds if seconds else 0.0,

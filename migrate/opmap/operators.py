@@ -64,7 +64,7 @@ def operator_sets(table: OperatorTable) -> OperatorSets:
     unknown = sorted(name for name in (*table.without, *table.plus) if name not in aten and "::" not in name)
     if unknown:
         found = error(
-            "MIG416", f"no such ATen operators: {', '.join(unknown)}", where=f"a profile of {table.table.name}"
+            "MIG417", f"no such ATen operators: {', '.join(unknown)}", where=f"a profile of {table.table.name}"
         )
         raise MigrateError([found], Exit.INPUT)
     delegating = {op.name for op in aten.values() if op.delegate in listed} - without

@@ -195,7 +195,7 @@ def read_operators(reader: Reader, document: Table) -> OperatorTable:
     found = next((place for place in places if name and place.is_file()), None)
     if name and found is None:
         tried = ", ".join(str(place) for place in places)
-        reader.fault("MIG416", f"operator table {name!r} does not exist", "operators.table", f"looked for {tried}")
+        reader.fault("MIG418", f"operator table {name!r} does not exist", "operators.table", f"looked for {tried}")
     return OperatorTable(
         table=found or TABLES / "missing",
         without=reader.strings(table, "without", "operators"),
@@ -219,7 +219,7 @@ def read_target(path: Path, text: str) -> Target:
     """The target that `text`, read from `path`, describes.
 
     Raises:
-        MigrateError: with every fault of the profile (MIG411 to MIG416), status `Exit.INPUT`.
+        MigrateError: with every fault of the profile (MIG411 to MIG418), status `Exit.INPUT`.
     """
     document = parse(path, text)
     reader = Reader(path)
@@ -265,7 +265,7 @@ def load_target(name_or_path: str | Path) -> Target:
     """A target by name, or a profile of the user's own by path (`*.toml`).
 
     Raises:
-        MigrateError: MIG410 for a target that does not exist (`Exit.USAGE`), MIG411 to MIG416 for a faulty profile.
+        MigrateError: MIG410 for a target that does not exist (`Exit.USAGE`), MIG411 to MIG418 for a faulty profile.
     """
     given = str(name_or_path)
     path = Path(given) if given.endswith(".toml") else TARGETS / f"{given}.toml"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from migrate.errors import Diagnostic
-from migrate.facts import change, parity, unverified, verdict
+from migrate.facts import change, parity, reasons, unverified, verdict
 from migrate.options import Options
 
 
@@ -69,3 +69,19 @@ def test_comparisons_are_copied() -> None:
     )
     (copied,) = parity([row])
     assert all(getattr(copied, name) == value for name, value in vars(row).items())
+
+
+def test_a_row_says_why_it_is_as_it_is() -> None:
+    row: Any = SimpleNamespace(
+        operator="gelu", state="fallback", parts=("erf", "mul.Tensor"), refused_dtypes=("float64",), bytes=4096
+    )
+    kernel: Any = SimpleNamespace(kernel="gelu", provider="runtime", note="measured", operators=("gelu",))
+    other: Any = SimpleNamespace(kernel="adamw", provider="target", note="one operator", operators=("addcdiv_",))
+    assert list(reasons(row, (kernel, other))) == [
+        "the target does not compute in float64",
+        "as erf, mul.Tensor",
+        "4,096 bytes of a step cross the link to the host",
+        "gelu (runtime): measured",
+    ]
+    plain: Any = SimpleNamespace(operator="add.Tensor", state="native", parts=(), refused_dtypes=(), bytes=4096)
+    assert list(reasons(plain, (kernel, other))) == []

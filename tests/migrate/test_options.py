@@ -12,14 +12,14 @@ from migrate.options import Options
 
 @pytest.mark.parametrize("given", [{"loss": "hinge"}, {"optimizer": "lion"}, {"precision": "fp8"}, {"loss": ""}])
 def test_an_unknown_choice_is_refused(given: dict[str, Any]) -> None:
-    with pytest.raises(MigrateError, match=r"MIG105.*choose from") as caught:
+    with pytest.raises(MigrateError, match=r"MIG113.*choose from") as caught:
         Options(**given)
     assert caught.value.status == Exit.USAGE
 
 
 @pytest.mark.parametrize("given", [{"batch_size": 0}, {"batch_size": -1}])
 def test_a_batch_has_samples(given: dict[str, Any]) -> None:
-    with pytest.raises(MigrateError, match="MIG105"):
+    with pytest.raises(MigrateError, match="MIG114"):
         Options(**given)
 
 

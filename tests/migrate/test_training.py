@@ -40,7 +40,7 @@ def test_patterns_choose_what_is_trained_and_trainable_is_stronger() -> None:
     assert trained(made) == {"w", "table"}
 
 
-@pytest.mark.parametrize(("options", "code"), [({"freeze": ("w",)}, "MIG313"), ({"freeze": ("nothing",)}, "MIG105")])
+@pytest.mark.parametrize(("options", "code"), [({"freeze": ("w",)}, "MIG313"), ({"freeze": ("nothing",)}, "MIG115")])
 def test_a_choice_that_makes_no_sense_is_refused(options: dict, code: str) -> None:
     with pytest.raises(MigrateError) as caught:
         choose_trainable(graph(), Options(**options), "m")

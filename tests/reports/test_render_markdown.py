@@ -47,7 +47,7 @@ def test_document_ends_in_one_newline_and_has_no_trailing_spaces(example, bare):
 def test_errors_predictions_and_gaps_are_told(example):
     text = render_markdown(example)
     assert "| Gemm with transB became nn.Linear (self.head = nn.Linear(64, 10)) |" in text
-    assert "| 3.1e-07 | 1.0e-05 |" in text
+    assert "| 3.1e-07 | 1.0e-04 |" in text
     assert "These figures are **predicted**, not measured." in text
     assert "- Speed, predicted: 412 us a step, 77,670 samples/s at batch size 32" in text
     assert "- speed on the device: no such device is attached" in text

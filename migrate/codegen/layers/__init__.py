@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from migrate.graph.ir import Node, Value
+from migrate.graph.ir import ByMode, Node, Value
 from migrate.graph.sizes import Dim
 
 __all__ = ["Arg", "Layer", "arguments", "layer", "layer_of", "weight_of"]
@@ -109,7 +109,7 @@ def literal(value: Any) -> bool:
     """Whether an argument is known when the module is built."""
     if isinstance(value, tuple | list):
         return all(literal(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
-    return not isinstance(value, Value | Dim)
+    return not isinstance(value, Value | Dim | ByMode)
 
 
 @cache

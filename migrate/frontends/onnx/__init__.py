@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Diagnostic, Exit, MigrateError
-from migrate.graph import Dim, Graph
+from migrate.graph import Graph
 
 if TYPE_CHECKING:
     from migrate.frontends.onnx.description import describe
@@ -49,9 +49,15 @@ def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | Non
     Raises:
         MigrateError: exit status 3 for an input that cannot be read, 4 for constructs that are not supported.
     """
+<<<<<<< HEAD
     from migrate.frontends.onnx.importer import attempt
     from migrate.frontends.onnx.sizes import batch_symbol, candidates, input_sizes
     from migrate.frontends.onnx.unsupported import unsupported_nodes
+=======
+    from migrate.frontends.onnx.importer import attempt, unsupported_nodes
+    from migrate.frontends.onnx.sizes import batch_symbol, candidates, guessed_batch, input_sizes
+    from migrate.graph.batch import check_batch
+>>>>>>> main
 
     model: Any = source if hasattr(source, "opset_imports") else open_onnx(source)
     missing = unsupported_nodes(model)
@@ -76,37 +82,10 @@ def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | Non
         for name, size in plan.items():
             if isinstance(size, int):
                 graph.notes.append(_fixed(name, size, first))
+        graph.notes.extend(guessed_batch(inputs) if batch in symbols else ())
         return check_batch(graph)
     assert first is not None
     raise first
-
-
-def check_batch(graph: Graph) -> Graph:
-    """Refuse a graph none of whose outputs follows the batch, and name the node at which it is lost."""
-    batch = graph.batch
-    if batch is None or any(follows(size, batch) for value in graph.outputs for size in value.shape):
-        return graph
-    for node in graph.nodes:
-        took = any(follows(size, batch) for value in node.inputs for size in value.shape)
-        if took and not any(follows(size, batch) for value in node.outputs for size in value.shape):
-            where = ", ".join(node.origin)
-            break
-    else:
-        where = graph.outputs[0].name
-    lost = Diagnostic(
-        code="MIG302",
-        severity="error",
-        what="the outputs do not follow the batch",
-        where=where,
-        why="a batch size is fixed in the source, or the first axis is no batch",
-        todo="export the model with a free batch, or give the shapes with --input NAME:SIZES",
-    )
-    raise MigrateError([lost], Exit.UNSUPPORTED)
-
-
-def follows(size: Any, batch: Dim) -> bool:
-    """Whether a size is a multiple of the batch at every assignment."""
-    return isinstance(size, Dim) and all(s % b == 0 for s, b in zip(size.values, batch.values, strict=True))
 
 
 def _fixed(name: str, size: int, reason: MigrateError | None) -> Diagnostic:

@@ -86,7 +86,7 @@ def _reference(model: Path | Any, folder: Path | None, reason: str) -> Engine:
         why = f"ONNX Runtime: {reason}; onnx.reference: {_first_line(fault)}"
         raise MigrateError([error("MIG502", "no engine runs the source", why=why)], Exit.PARITY) from fault
     note = Diagnostic(
-        code="MIG502",
+        code="MIG508",
         severity="note",
         what="the source is run by the reference evaluator of the onnx package",
         why=f"ONNX Runtime refuses it: {reason}",

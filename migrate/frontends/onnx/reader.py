@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,24 @@ def check_model(model: ir.Model, path: Path, *, external: bool = True) -> ir.Mod
     except ValueError as fault:
         raise _refuse("MIG102", path, "its nodes form a cycle") from fault
     return model
+
+
+def digest_of(source: Path | Any, model: ir.Model) -> str:
+    """The SHA-256 of a model's file, or of a `ModelProto`'s bytes.
+
+    Where tensors lie in further files, it is that of the digest of the model's file followed by theirs (32 bytes each),
+    in order of name: no weight changes without it.
+    """
+    if not isinstance(source, Path):
+        return hashlib.sha256(source.SerializeToString()).hexdigest()
+    names = sorted({str(t.location) for _, t in tensors_of(model) if isinstance(t, ir.ExternalTensor)})
+    own, *others = [_file_digest(path) for path in (source, *(source.parent / name for name in names))]
+    return (hashlib.sha256(own + b"".join(others)).digest() if others else own).hex()
+
+
+def _file_digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def inline_functions(model: ir.Model, path: Path) -> ir.Model:

@@ -12,32 +12,12 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from migrate.errors import Exit, MigrateError, error
+from migrate.errors import Diagnostic, Exit, MigrateError, error
+from migrate.graph.sampling import BATCH, FIXED, FREE, LARGE, SMALL, UNEVEN, Sample
 
-Sample = tuple[int, int, int]
 Plan = dict[str, int | Sample]
-
-
-def _multiples(*factors: Sample) -> tuple[Sample, ...]:
-    return tuple((32 * a, 32 * b, 32 * c) for a, b, c in factors)
-
-
-# No two triples, the batch among them, are multiples of one another: halving one size again and again never gives another.
-# The batch goes down and up while all others rise, and what strides, kernels and padding make of them rises with them. None
-# of its numbers is a batch of the verification (2, 3, 5), so that whatever agreed with it by chance does not there.
-BATCH = (11, 7, 9)
-FREE = _multiples((2, 4, 7), (3, 5, 11), (2, 5, 6), (3, 4, 10), (2, 7, 9))
-UNEVEN = (
-    (64, 101, 211),
-    (96, 131, 173),
-    (64, 149, 187),
-    (96, 127, 199),
-    (64, 113, 229),
-)  # the first is a package's default
-SMALL = ((7, 12, 19), (11, 16, 27), (9, 14, 23), (10, 17, 13), (8, 15, 22))  # tables of positions may be short
-LARGE = _multiples((7, 8, 10), (8, 11, 12), (9, 11, 13), (10, 13, 15), (12, 17, 19))
-FIXED = (48, 32, 64, 224, 320, 16, 8)
 _BATCH_NAMES = ("batch", "batch_size", "batchsize", "batch_dim", "bs", "b", "n")
+_TIME_NAMES = ("time", "t", "sequence", "sequence_length", "seq", "seq_len", "seq_length", "length", "tokens")
 _SPATIAL = {3: ("length",), 4: ("height", "width"), 5: ("depth", "height", "width")}
 
 
@@ -54,8 +34,8 @@ def input_sizes(model: ir.Model, given: dict[str, tuple[int, ...]]) -> list[Inpu
     """Each true input (no initializers) with a readable name for each free size; `given` shapes are fixed.
 
     Raises:
-        MigrateError: exit status 2, MIG105: a given shape is of no input, or contradicts what the input declares; exit status
-            4, MIG109: an input declares no shape, and none is given.
+        MigrateError: exit status 2, MIG111: a given shape is of no input, MIG112: it contradicts what the input declares; exit
+            status 4, MIG109: an input declares no shape, and none is given.
     """
     names: dict[str, str] = {}
     found: list[InputSizes] = []
@@ -77,14 +57,14 @@ def input_sizes(model: ir.Model, given: dict[str, tuple[int, ...]]) -> list[Inpu
 def _check_given(inputs: list[ir.Value], given: dict[str, tuple[int, ...]]) -> None:
     declared = {value.name or "": value.shape for value in inputs}
     wrong = [
-        error("MIG105", f"the model has no input {name!r}", todo=f"its inputs are: {', '.join(map(repr, declared))}")
+        error("MIG111", f"the model has no input {name!r}", todo=f"its inputs are: {', '.join(map(repr, declared))}")
         for name in given
         if name not in declared
     ]
     for name, shape in given.items():
         if (known := declared.get(name)) is not None and not _agrees(shape, known):
             what = f"--input {name}:{','.join(map(str, shape))} contradicts the model"
-            wrong.append(error("MIG105", what, why=f"it declares {name!r} as {list(known)}"))
+            wrong.append(error("MIG112", what, why=f"it declares {name!r} as {list(known)}"))
     if wrong:
         raise MigrateError(wrong, Exit.USAGE)
     todo = "give it with --input NAME:SIZES"
@@ -146,6 +126,30 @@ def batch_symbol(inputs: list[InputSizes]) -> tuple[str | None, int]:
     if first and len(set(first)) == 1 and isinstance(first[0], int):
         return "batch", first[0]
     return None, 1
+
+
+def guessed_batch(inputs: list[InputSizes]) -> list[Diagnostic]:
+    """A warning where the first axis is taken for the batch, the second is free as well, and no name tells the two apart.
+
+    A second axis that is called after the time says that the first is none.
+    """
+    names = {d.lower() for item in inputs for d in item.declared if isinstance(d, str)}
+    if not names.isdisjoint(_BATCH_NAMES):
+        return []
+    for item in inputs:
+        first, second = (*item.shape[:2], 0, 0)[:2]
+        if isinstance(first, str) and isinstance(second, str) and second.lower() not in _TIME_NAMES:
+            return [
+                Diagnostic(
+                    code="MIG306",
+                    severity="warning",
+                    what=f"the first axis of input {item.name!r} is taken for the batch",
+                    where=item.name,
+                    why="its second axis is free as well, and no name says which of them is the batch",
+                    todo="where the time comes first, call the second axis `batch` when the model is exported",
+                )
+            ]
+    return []
 
 
 def candidates(symbols: list[str], batch: str | None) -> Iterator[Plan]:

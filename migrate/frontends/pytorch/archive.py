@@ -145,6 +145,8 @@ def _faults(archive: zipfile.ZipFile, size: int) -> Iterator[tuple[str, str]]:
     if compressed > MAX_COMPRESSED:
         yield "", f"its compressed members claim {compressed} bytes"
     ordered = sorted(members, key=lambda member: member.header_offset)
+    if ordered and ordered[0].header_offset != 0:
+        yield ordered[0].filename, "the file does not begin with its first member"
     ends = [member.header_offset for member in ordered[1:]] + [size]
     for member, end in zip(ordered, ends, strict=True):
         if member.header_offset + _LOCAL_HEADER + member.compress_size > end:

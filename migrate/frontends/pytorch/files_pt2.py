@@ -54,12 +54,12 @@ def write_checked_copy(path: Path, copy: Path) -> None:
     Raises:
         MigrateError: as `load_pt2`.
     """
-    limit = MAX_IMPLIED + 4 * path.stat().st_size
     with (
         open_file(path) as file,
         open_archive(file, path.name) as archive,
         zipfile.ZipFile(copy, "w", zipfile.ZIP_STORED) as out,
     ):
+        limit = MAX_IMPLIED + 4 * file.seek(0, 2)
         copier = _Copier(archive=archive, out=out, name=path.name, limit=limit)
         try:
             copier.old_layout() if OLD_PROGRAM in archive.namelist() else copier.new_layout()

@@ -70,3 +70,20 @@ for _name in (
     declare(_name, f"torch:{_name}")
 for _name in ("isnan", "isinf", "isfinite"):
     declare(_name, f"torch:{_name}", compares=True)
+declare("detach", "torch:detach")
+for _name in (
+    "addcmul",
+    "addcdiv",
+    "lerp",
+    "logaddexp",
+    "xlogy",
+    "heaviside",
+    "erfinv",
+    "lgamma",
+    "digamma",
+    "frac",
+    "exp2",
+    "sinc",
+    "hypot",
+):
+    declare(_name, f"torch:{_name}")

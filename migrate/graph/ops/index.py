@@ -20,3 +20,16 @@ declare("sort", "torch:sort")
 declare("masked_fill", "torch:masked_fill", scalars=True)
 declare("gather_nd", "runtime.functional.index:gather_nd")
 declare("scatter_nd", "runtime.functional.index:scatter_nd")
+declare("argsort", "torch:argsort")
+declare("embedding_bag", "torch:embedding_bag", learns=(0,))
+for _name in (
+    "select_scatter",
+    "slice_scatter",
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "bucketize",
+    "searchsorted",
+    "isin",
+):
+    declare(_name, f"torch:{_name}")

@@ -6,6 +6,7 @@ F = "torch.nn.functional:"
 STATISTICS = ((1, "running_mean"), (2, "running_var"))
 
 declare("batch_norm", F + "batch_norm", learns=(3, 4), statistics=STATISTICS, learns_attributes=(0,))
+declare("frozen_batch_norm", F + "batch_norm", learns=(3, 4), statistics=STATISTICS)  # never on the batch's statistics
 declare("instance_norm", F + "instance_norm", learns=(3, 4), statistics=STATISTICS, learns_attributes=(0,))
 declare("layer_norm", F + "layer_norm", learns=(2, 3))
 declare("group_norm", F + "group_norm", learns=(2, 3), learns_attributes=(0,))

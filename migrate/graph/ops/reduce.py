@@ -30,3 +30,18 @@ for _name in (
     declare(_name, f"torch:{_name}")
 declare("prod", "torch:prod", fold=_prod)
 declare("vector_norm", "torch.linalg:vector_norm")
+declare("max", "torch:max")
+declare("min", "torch:min")
+for _name in (
+    "median",
+    "cummax",
+    "cummin",
+    "logcumsumexp",
+    "count_nonzero",
+    "nansum",
+    "nanmean",
+    "cosine_similarity",
+    "pairwise_distance",
+    "cdist",
+):
+    declare(_name, f"torch:{_name}")

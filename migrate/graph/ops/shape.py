@@ -53,3 +53,7 @@ declare("size_tensor", "torch:tensor", makes=True)
 declare("zeros_like", "torch:zeros_like")
 declare("ones_like", "torch:ones_like")
 declare("clone", "torch:clone")
+declare("full_like", "torch:full_like")
+declare("linspace", "torch:linspace", makes=True)
+for _name in ("diagonal", "diag_embed", "rot90", "channel_shuffle"):
+    declare(_name, f"torch:{_name}", moves=True)

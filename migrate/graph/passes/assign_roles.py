@@ -11,7 +11,8 @@
    what an exporter wrote down (one number, or a state of zeros) -> buffer;
 6. anything else (indices, tables, constants) -> buffer.
 
-The op declarations say which arguments are which.
+A tensor that the source's own modules hold has the role that they give it. The op declarations say which arguments are
+which.
 """
 
 from __future__ import annotations
@@ -160,6 +161,9 @@ def assign_roles(graph: Graph) -> int:
     uses.collect_all(graph.nodes)
     for value in graph.weights():
         assert value.weight is not None
+        if value.weight.homes or not value.weight.persistent:
+            value.weight = replace(value.weight, kind=uses.kinds.get(value, ""))
+            continue
         role = uses.role(value)
         trainable = value.weight.trainable and role == "parameter"
         value.weight = replace(value.weight, role=role, trainable=trainable, kind=uses.kinds.get(value, ""))

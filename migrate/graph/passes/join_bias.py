@@ -40,6 +40,8 @@ def join_bias(graph: Graph) -> int:
 def _joins(result: object, bias: object, users: dict[Value, list[Node]], graph: Graph | Block) -> bool:
     if not isinstance(result, Value) or not isinstance(bias, Value) or bias.weight is None or result.node is None:
         return False
+    if bias.weight.homes:  # its module adds it
+        return False
     layer = result.node
     axis = CHANNEL_FROM_END.get(layer.op.name)
     if axis is None or _has_bias(layer) or len(users[result]) != 1 or result in graph.outputs:

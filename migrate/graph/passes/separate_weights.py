@@ -6,7 +6,7 @@ Training them as one tensor would be wrong. Cases, in this order:
 1. a running statistic that is also used otherwise -> each statistic is its own;
 2. a constant vector (all elements equal) in several layers of other weights -> each layer has its own.
 
-Anything else that is shared stays shared: it is a tie.
+Anything else that is shared stays shared: it is a tie. What the source's own modules hold is as they hold it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ def separate_weights(graph: Graph) -> int:
     names |= {v.name for n in graph.all_nodes for block in n.blocks for v in block.inputs}
     total = 0
     for value, users in graph.users().items():
-        if value.weight is None or not value.is_float or sum(_uses(node, value) for node in users) < 2:
+        if (
+            value.weight is None
+            or value.weight.homes
+            or not value.is_float
+            or sum(_uses(node, value) for node in users) < 2
+        ):
             continue
         everywhere = _is_coincidence(value, users)
         made = sum(_split(value, node, names, only_statistics=not everywhere) for node in users)

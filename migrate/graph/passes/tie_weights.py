@@ -51,7 +51,8 @@ def _merge_embeddings(graph: Graph) -> int:
 
 def _weights_of(graph: Graph, op: str) -> list[Value]:
     found = (n.args[1] for n in graph.all_nodes if n.op.name == op and isinstance(n.args[1], Value))
-    return [value for value in dict.fromkeys(found) if value.weight is not None and value.rank == 2]
+    values = dict.fromkeys(found)
+    return [v for v in values if v.weight is not None and not v.weight.homes and v.rank == 2]
 
 
 def _equal(left: Value, right: Value) -> bool:

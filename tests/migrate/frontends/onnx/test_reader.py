@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from onnx import TensorProto, helper
 
 from migrate.errors import Exit, MigrateError
 from migrate.frontends.onnx import load_onnx, open_onnx
-from migrate.frontends.onnx.reader import read_model
+from migrate.frontends.onnx.reader import digest_of, read_model
 from tests.onnx_files import SMALL, build, floats, mlp, node, save, weight
 
 CONTENTS: dict[str, bytes] = {
@@ -217,3 +218,19 @@ def test_local_functions_are_inlined() -> None:
     opsets = [helper.make_opsetid("", 17)]
     model.functions.append(helper.make_function("local", "F", ["a"], ["b"], [node("Relu", ["a"], ["b"])], opsets))
     assert [n.op_type for n in open_onnx(model).graph] == ["Relu"]
+
+
+def test_the_digest_covers_the_files_of_the_weights(tmp_path: Path) -> None:
+    """One of all files, in order of name; of a model in one file it is the file's own."""
+    path, data = tmp_path / "m.onnx", tmp_path / "weights.bin"
+    path.write_bytes(external("weights.bin").SerializeToString())
+    data.write_bytes(bytes(192))
+    before = digest_of(path, read_model(path))
+    parts = b"".join(hashlib.sha256(file.read_bytes()).digest() for file in (path, data))
+    assert before == hashlib.sha256(parts).hexdigest()
+    data.write_bytes(bytes(191) + b"\x01")
+    assert digest_of(path, read_model(path)) != before
+    whole = tmp_path / "whole.onnx"
+    whole.write_bytes(mlp().SerializeToString())
+    alone = hashlib.sha256(whole.read_bytes()).hexdigest()
+    assert digest_of(whole, read_model(whole)) == digest_of(mlp(), read_model(whole)) == alone

@@ -12,7 +12,17 @@ import torch
 
 from migrate.errors import Exit, MigrateError
 from migrate.frontends.onnx import load_onnx, open_onnx
-from migrate.frontends.onnx.sizes import BATCH, FREE, LARGE, SMALL, UNEVEN, batch_symbol, candidates, input_sizes
+from migrate.frontends.onnx.sizes import (
+    BATCH,
+    FREE,
+    LARGE,
+    SMALL,
+    UNEVEN,
+    batch_symbol,
+    candidates,
+    guessed_batch,
+    input_sizes,
+)
 from migrate.graph.interpret import interpret
 from migrate.verify.run import verify
 from tests.onnx_files import build, floats, node, weight
@@ -69,6 +79,33 @@ def test_one_name_is_one_size() -> None:
 )
 def test_the_batch(declared: Any, batch: Any) -> None:
     assert batch_symbol(input_sizes(model(*declared), {})) == batch
+
+
+@pytest.mark.parametrize(
+    ("declared", "warned"),
+    [
+        ([(None, None, 5)], True),
+        ([("seq", "samples", 5)], True),
+        ([("unk__1", "unk__2", 5)], True),
+        ([("time", "batch", 5)], False),
+        ([("N", "length", 5)], False),
+        ([(None, 3, None)], False),
+        ([(None, None)], True),
+        ([("samples", "seq_len")], False),
+        ([(None, None, 5), ("batch", 3)], False),
+        ([(1, None, 5)], False),
+    ],
+)
+def test_a_batch_that_is_guessed_is_told(declared: Any, warned: bool) -> None:
+    assert [d.code for d in guessed_batch(input_sizes(model(*declared), {}))] == ["MIG306"] * warned
+
+
+def test_a_time_first_source_is_imported_with_a_warning() -> None:
+    graph = load_onnx(build([node("Relu", ["x"], ["y"])], {}, inputs=[floats("x", (None, None, 5))]))
+    (note,) = graph.notes
+    assert (note.code, note.severity, note.where) == ("MIG306", "warning", "x") and graph.batch_axes == {"x": 0}
+    fixed = load_onnx(build([node("Relu", ["x"], ["y"])], {}, inputs=[floats("x", (None, None, 5))]), {"x": (4, 2, 5)})
+    assert fixed.notes == []
 
 
 def test_samples_are_told_apart() -> None:
@@ -142,13 +179,18 @@ def test_candidates_go_from_free_to_fixed() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
-    [{"nothing": (2, 3)}, {"x": (2, 8, 1)}, {"x": (2, 9)}, {"W": (8, 6)}],
+    ("given", "code"),
+    [
+        ({"nothing": (2, 3)}, "MIG111"),
+        ({"x": (2, 8, 1)}, "MIG112"),
+        ({"x": (2, 9)}, "MIG112"),
+        ({"W": (8, 6)}, "MIG111"),
+    ],
     ids=["name", "rank", "size", "weight"],
 )
-def test_a_shape_that_cannot_be_is_refused(given: dict[str, tuple[int, ...]]) -> None:
+def test_a_shape_that_cannot_be_is_refused(given: dict[str, tuple[int, ...]], code: str) -> None:
     small = build([node("MatMul", ["x", "W"], ["y"])], {"W": weight(8, 6)})
-    with pytest.raises(MigrateError, match="MIG105") as caught:
+    with pytest.raises(MigrateError, match=code) as caught:
         load_onnx(small, given)
     assert caught.value.status == Exit.USAGE
 

@@ -1,0 +1,282 @@
+"""Exporting a module, in evaluation and in training form, at the level of operators at which training is still visible.
+
+The module is left as it was found: mode, parameters and random state. Knows torch.export; no graph is built here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from migrate.errors import Diagnostic, Exit, MigrateError, error
+from migrate.frontends.pytorch.program import ModuleFact, OutputFact, Program, StateFact
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+    from torch.export import ExportedProgram
+
+BATCHES = (3, 5, 7, 11, 13)
+"""What an example's batch is made, where it is 1 or equals another of its sizes: torch takes a size of 1 to be fixed."""
+
+
+def export_module(module: nn.Module, example_inputs: tuple[Any, ...] | Mapping[str, Any] | torch.Tensor) -> Program:
+    """Export a module with example inputs: positional (a tuple, or one tensor) or by name (a mapping).
+
+    Raises:
+        MigrateError: exit status 4, MIG204: torch cannot export it; the user's file and line are in the diagnostic.
+    """
+    args, kwargs = _call_of(example_inputs)
+    with _as_found(module):
+        module.eval()
+        args, kwargs, batch = _with_batch(module, args, kwargs)
+        evaluation, declared = _exported(module, args, kwargs, batch)
+        module.train()
+        training, _ = _exported(module, args, kwargs, batch if declared == 1 else None)
+    return Program(
+        evaluation=evaluation,
+        training=training,
+        state=tuple(_state_of(module)),
+        modules=tuple(_modules_of(module)),
+        input_names=_input_names(evaluation),
+        outputs=_outputs_of(evaluation),
+        declared_batch=declared,
+    )
+
+
+def program_of(exported: ExportedProgram) -> Program:
+    """An exported program as it is; whether it was exported for evaluation or for training is not known."""
+    names = _input_names(exported)
+    return Program(
+        evaluation=exported,
+        training=None,
+        state=tuple(_state_of_program(exported)),
+        modules=tuple(_modules_of_program(exported)),
+        input_names=names,
+        outputs=_outputs_of(exported),
+        declared_batch=_baked_batch(exported, names),
+    )
+
+
+def _call_of(example: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(example, Mapping):
+        return (), {str(name): value for name, value in example.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return (tuple(example), {}) if isinstance(example, tuple | list) else ((example,), {})  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+@contextmanager
+def _as_found(module: nn.Module) -> Generator[None]:
+    """Put back modes, random state, buffers and the switch of attention's inference path."""
+    import torch
+
+    modes = {m: m.training for m in module.modules()}
+    fast = torch.backends.mha.get_fastpath_enabled()
+    buffers = {b: b.clone() for b in module.buffers()}
+    try:
+        torch.backends.mha.set_fastpath_enabled(False)  # its fused operator hides the layers
+        with torch.random.fork_rng(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+        for each, mode in modes.items():
+            each.training = mode
+        with torch.no_grad():
+            for buffer, content in buffers.items():
+                buffer.copy_(content)
+
+
+# ---- the batch
+
+
+def _tensors(tree: Any) -> list[torch.Tensor]:
+    import torch
+    from torch.utils import _pytree as pytree
+
+    return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+
+
+def _with_batch(
+    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], int | None]:
+    """The example with a batch that is not 1 and is no other size of it, and that batch; None where there is none."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    tensors = [t for t in _tensors((args, kwargs)) if t.dim()]
+    if not tensors:
+        return args, kwargs, None
+    batch = tensors[0].shape[0]
+    others = {size for t in tensors for axis, size in enumerate(t.shape) if axis or size != batch}
+    if batch != 1 and batch not in others:
+        return args, kwargs, batch
+    wanted = next(n for n in (*BATCHES, max(others) + 1) if n not in others)
+
+    def again(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor) or not leaf.dim() or leaf.shape[0] != batch:
+            return leaf
+        return leaf[[k % batch for k in range(wanted)]].clone()
+
+    made = pytree.tree_map(again, (args, kwargs))
+    try:
+        with torch.no_grad():
+            module(*made[0], **made[1])
+    except Exception:  # whatever the module raises: it is not made for another batch
+        return args, kwargs, batch
+    return made[0], made[1], wanted
+
+
+def _exported(
+    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], batch: int | None
+) -> tuple[ExportedProgram, int]:
+    """The program with a free batch, and 1; where that cannot be, with a fixed one, and its size."""
+    if batch is not None:
+        try:
+            free = _export(module, args, kwargs, batch)
+        except Exception:  # refused or failed with a free batch: the fixed one tells whose fault it is
+            free = None
+        if free is not None and _baked_batch(free, _input_names(free)) == 1:
+            return free, 1
+    try:
+        fixed = _export(module, args, kwargs, None)
+    except Exception as fault:
+        raise MigrateError([_refused(module, fault)], Exit.UNSUPPORTED) from fault
+    return fixed, batch or 1
+
+
+def _export(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], batch: int | None) -> ExportedProgram:
+    import torch
+
+    shapes = None
+    if batch is not None:
+        free = torch.export.ShapesCollection()
+        for tensor in _tensors((args, kwargs)):
+            if tensor.dim() and tensor.shape[0] == batch:
+                free[tensor] = {0: torch.export.Dim.AUTO}
+        shapes = free.dynamic_shapes(module, args, kwargs)
+    return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
+
+
+def _baked_batch(exported: ExportedProgram, names: Sequence[str]) -> int:
+    """1 where a size of an input is free or there is no first axis to be a batch; else the size of the first."""
+    shapes = [
+        node.meta["val"].shape for node in exported.graph.nodes if node.op == "placeholder" and node.name in names
+    ]
+    if any(not isinstance(size, int) for shape in shapes for size in shape):
+        return 1
+    return next((int(shape[0]) for shape in shapes if len(shape)), 1)
+
+
+def _refused(module: nn.Module, fault: Exception) -> Diagnostic:
+    lines = [line.strip() for line in str(fault).splitlines() if line.strip()]
+    why = lines[0] if lines else type(fault).__name__
+    return error(
+        "MIG204",
+        f"torch.export refuses {type(module).__name__}",
+        where=_users_line(fault),
+        why=f"{type(fault).__name__}: {why}",
+        todo="rewrite the line so that it does not depend on the content of a tensor, or use torch.where or torch.cond",
+    )
+
+
+def _users_line(fault: BaseException) -> str:
+    """The innermost line outside torch at which it was raised."""
+    import torch
+
+    home = torch.__path__[0]
+    found = ""
+    trace = fault.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if not name.startswith((home, "<")) and name != __file__:
+            found = f"{name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
+
+
+# ---- facts
+
+
+def _state_of(module: nn.Module) -> Iterator[StateFact]:
+    owners = dict(module.named_modules(remove_duplicate=False))
+    first: dict[int, str] = {}
+    for key, tensor in module.named_parameters(remove_duplicate=False):
+        yield _fact(key, tensor, "parameter", True, first)
+    for key, tensor in module.named_buffers(remove_duplicate=False):
+        path, _, name = key.rpartition(".")
+        hidden: set[str] = owners[path]._non_persistent_buffers_set  # pyright: ignore[reportAssignmentType]
+        yield _fact(key, tensor, "buffer", name not in hidden, first)
+
+
+def _state_of_program(exported: ExportedProgram) -> Iterator[StateFact]:
+    signature = exported.graph_signature
+    parameters, hidden = set(signature.parameters), set(signature.non_persistent_buffers)
+    first: dict[Any, str] = {}
+    for key, tensor in exported.state_dict.items():
+        yield _fact(key, tensor, "parameter" if key in parameters else "buffer", True, first)
+    for key in signature.buffers:
+        if key in hidden:
+            yield _fact(key, exported.constants[key], "buffer", False, first)
+
+
+def _fact(key: str, tensor: torch.Tensor, kind: Any, persistent: bool, first: dict[Any, str]) -> StateFact:
+    # two names of one tensor, or of one place in memory in the same layout
+    mark = (tensor.data_ptr(), tuple(tensor.shape), tensor.stride()) if tensor.numel() else id(tensor)
+    owner = first.setdefault(mark, key)
+    return StateFact(
+        key=key,
+        shape=tuple(tensor.shape),
+        dtype=str(tensor.dtype).removeprefix("torch."),
+        kind=kind,
+        requires_grad=tensor.requires_grad,
+        persistent=persistent,
+        tied_to=None if owner == key else owner,
+    )
+
+
+def _modules_of(module: nn.Module) -> Iterator[ModuleFact]:
+    for path, each in module.named_modules(remove_duplicate=False):
+        kind = type(each)
+        settings = {
+            name: value
+            for name, value in vars(each).items()
+            if not name.startswith("_") and name != "training" and isinstance(value, bool | int | float | str)
+        }
+        yield ModuleFact(path=path, cls=f"{kind.__module__}.{kind.__qualname__}", settings=settings)
+
+
+def _modules_of_program(exported: ExportedProgram) -> Iterator[ModuleFact]:
+    found: dict[str, str] = {}
+    for node in exported.graph.nodes:
+        for path, kind in (node.meta.get("nn_module_stack") or {}).values():
+            if "_empty_nn_module_stack" not in path:
+                found.setdefault(path, kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}")
+    yield from (ModuleFact(path=path, cls=kind) for path, kind in sorted(found.items()))
+
+
+def _input_names(exported: ExportedProgram) -> tuple[str, ...]:
+    import torch
+
+    wanted = set(exported.graph_signature.user_inputs)
+    nodes = [n for n in exported.graph.nodes if n.op == "placeholder" and n.name in wanted]
+    return tuple(n.name for n in nodes if isinstance(n.meta.get("val"), torch.Tensor))
+
+
+def _outputs_of(exported: ExportedProgram) -> tuple[OutputFact, ...]:
+    import torch.fx
+    from torch.utils import _pytree as pytree
+
+    (output,) = (n for n in exported.graph.nodes if n.op == "output")
+    leaves: list[Any] = list(output.args[0])
+    tree = pytree.tree_unflatten(list(range(len(leaves))), exported.call_spec.out_spec)
+    paths = [path for path, _ in pytree.tree_flatten_with_path(tree)[0]]
+    facts: list[OutputFact] = []
+    for path, leaf in zip(paths, leaves, strict=True):
+        parts = [str(getattr(key, "key", getattr(key, "name", getattr(key, "idx", "")))) for key in path]
+        name = "_".join(parts)
+        name = f"output_{name}" if not name or name[0].isdigit() else name
+        is_tensor = isinstance(leaf, torch.fx.Node)
+        facts.append(OutputFact(name=name.rstrip("_"), is_tensor=is_tensor, value=None if is_tensor else leaf))
+    return tuple(facts)

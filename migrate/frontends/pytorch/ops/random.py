@@ -1,0 +1,38 @@
+"""Operators that draw random numbers. One that is off in evaluation only follows the mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from migrate.frontends.pytorch.registry import aten_op
+from migrate.graph import Builder, ByMode, Value
+
+
+def _dropout(b: Builder, kind: str, input: Value, p: float, train: Any) -> Value:
+    if isinstance(train, ByMode):
+        return getattr(b, kind)(input, p)
+    return getattr(b, f"constant_{kind}")(input, p, training=True) if train else input
+
+
+@aten_op("aten.dropout")
+def aten_dropout(b: Builder, input: Value, p: float, train: Any) -> Value:
+    """Off in both forms: nothing; on in both: drawn in evaluation as well."""
+    return _dropout(b, "dropout", input, p, train)
+
+
+@aten_op("aten.alpha_dropout")
+def aten_alpha_dropout(b: Builder, input: Value, p: float, train: Any) -> Value:
+    """Keeps mean and variance."""
+    return _dropout(b, "alpha_dropout", input, p, train)
+
+
+@aten_op("aten.feature_dropout")
+def aten_feature_dropout(b: Builder, input: Value, p: float, train: Any) -> Value:
+    """Whole channels."""
+    return b.feature_dropout(input, p, train) if train is not False else input
+
+
+@aten_op("aten.feature_alpha_dropout")
+def aten_feature_alpha_dropout(b: Builder, input: Value, p: float, train: Any) -> Value:
+    """Whole channels, keeping mean and variance."""
+    return b.feature_alpha_dropout(input, p, train) if train is not False else input

@@ -1,0 +1,84 @@
+"""The tensors of a program as weights of the graph: each at the names under which the modules hold it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from migrate.graph import Value, Weight
+from migrate.graph.weights import Array
+
+if TYPE_CHECKING:
+    from migrate.frontends.pytorch.importer import Importer
+    from migrate.frontends.pytorch.program import Program, StateFact
+
+HALF = {"float16": "float32", "bfloat16": "float32"}
+
+
+def tensor_of(program: Program, key: str) -> Any:
+    """The tensor of a key of the state, or of a constant."""
+    exported = program.evaluation
+    found = exported.state_dict.get(key)
+    return exported.constants[key] if found is None else found
+
+
+def array_of(program: Program, key: str) -> Array:
+    """Its content; half precision as float32, in which the package trains."""
+    import torch
+
+    tensor = tensor_of(program, key).detach()
+    if tensor.dtype in (torch.float16, torch.bfloat16):
+        tensor = tensor.float()
+    return tensor.cpu().contiguous().numpy()
+
+
+def add_state(importer: Importer) -> None:
+    """Bind every parameter, buffer and constant of the program, used or not."""
+    graph, program = importer.builder.graph, importer.program
+    graph.classes = {tuple(p for p in m.path.split(".") if p): m.cls for m in program.modules}
+    values: dict[str, Value] = {}
+    for fact in program.state:
+        if fact.tied_to is None:
+            values[fact.key] = _value(importer, fact, _homes(program, fact.key))
+    values |= {fact.key: values[fact.tied_to] for fact in program.state if fact.tied_to is not None}
+    graph.state = list(dict.fromkeys(values.values()))
+    nodes = {node.name: node for node in program.evaluation.graph.nodes if node.op == "placeholder"}
+    for spec in program.evaluation.graph_signature.input_specs:
+        if spec.target is None or spec.arg.name not in nodes:  # pyright: ignore[reportAttributeAccessIssue]
+            continue
+        found = values.get(spec.target)
+        importer.env[nodes[spec.arg.name]] = _constant(importer, spec.target) if found is None else found  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _homes(program: Program, key: str) -> tuple[str, ...]:
+    return (key, *(fact.key for fact in program.state if fact.tied_to == key))
+
+
+def _value(importer: Importer, fact: StateFact, homes: tuple[str, ...]) -> Value:
+    program = importer.program
+    weight = Weight(
+        source=fact.key,
+        read=lambda: array_of(program, fact.key),
+        source_shape=fact.shape,
+        role=fact.kind,
+        trainable=fact.kind == "parameter" and fact.requires_grad,
+        maker="module",
+        homes=homes,
+        persistent=fact.persistent,
+    )
+    return importer.builder.weight(fact.key, HALF.get(fact.dtype, fact.dtype), weight, fact.shape)
+
+
+def _constant(importer: Importer, key: str) -> Value:
+    """A tensor that the module has as a plain attribute, or that was written down in a forward."""
+    program = importer.program
+    tensor = tensor_of(program, key)
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    weight = Weight(
+        source=key,
+        read=lambda: array_of(program, key),
+        source_shape=tuple(tensor.shape),
+        role="buffer",
+        trainable=False,
+        persistent=False,
+    )
+    return importer.builder.weight(key, HALF.get(dtype, dtype), weight, tuple(tensor.shape))

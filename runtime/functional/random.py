@@ -1,0 +1,22 @@
+"""What is drawn anew at every step of training and does nothing in evaluation."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+def drop_path(x: Tensor, p: float, training: bool, each: bool = True, scaled: bool = True) -> Tensor:
+    """Stochastic depth (Huang et al., 2016): with probability `p` a sample's branch is zero while training.
+
+    Args:
+        x: [batch, ...]
+        p: the probability of dropping.
+        training: off where false.
+        each: every sample is drawn for itself; otherwise the whole batch is one draw.
+        scaled: what stays is divided by `1 - p`, so that the mean does not change.
+    """
+    if not training or p == 0.0:
+        return x
+    keep = 1.0 - p
+    mask = x.new_empty((x.shape[0] if each else 1, *[1] * (x.dim() - 1))).bernoulli_(keep)
+    return x * (mask / keep if scaled and keep > 0.0 else mask)
