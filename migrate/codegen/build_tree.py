@@ -105,7 +105,7 @@ class TreeBuilder:
             return None
         role = scopes.name or _BLOCK_NAMES[node.op.name][node.blocks.index(block)]
         place = owner.child(f"{role}\0{len(owner.children)}")
-        made = TreeBuilder(scopes, set(), place).build(nodes)
+        made = TreeBuilder(scopes, set(), place).build(nodes, [])
         made.results = list(dict.fromkeys(v for v in block.outputs if not _stays(node, block, v)))
         return BlockCall(made, nodes)
 

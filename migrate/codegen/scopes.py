@@ -23,11 +23,8 @@ MAX_DISSOLVED = 3  # a scope of so few calls and no tensor of its own reads bett
 class Scopes:
     """`of` gives each node its module; `lists` are paths of numbered members, `layers` paths that are one layer.
 
-<<<<<<< HEAD
-    `inner` has the scopes of each block of control flow, which is a module of its own; `layer` is one for all.
-=======
     `home` is the source's own module of a layer, `held` are all that hold a tensor, `classes` what the source calls them.
->>>>>>> main
+    `inner` has the scopes of each block of control flow, which is a module of its own; `layer` is one for all.
     """
 
     of: dict[Node, Path]
@@ -35,14 +32,11 @@ class Scopes:
     lists: set[Path] = field(default_factory=set[Path])
     layers: set[Path] = field(default_factory=set[Path])
     layer: dict[Node, Layer] = field(default_factory=dict[Node, Layer])
-<<<<<<< HEAD
-    inner: dict[ir.Block, Scopes] = field(default_factory=dict[ir.Block, "Scopes"])
-    name: str = ""
-=======
     home: dict[Node, Path] = field(default_factory=dict[Node, Path])
     held: set[Path] = field(default_factory=set[Path])
     classes: dict[Path, str] = field(default_factory=dict[Path, str])
->>>>>>> main
+    inner: dict[ir.Block, Scopes] = field(default_factory=dict[ir.Block, "Scopes"])
+    name: str = ""
 
     def reads(self, node: Node) -> list[Value]:
         """The tensors that the emitted call reads, weights that it names itself included."""
@@ -106,10 +100,20 @@ def _is_layer_scope(path: Path, nodes: list[Node], scopes: Scopes) -> bool:
 def find_scopes(graph: Graph, hoisted: set[Node]) -> Scopes:
     """Classify the scopes of a graph; `hoisted` nodes are put into the model itself."""
     of = {n: () if n in hoisted else tuple(s for s in n.scope if s) for n in graph.nodes}
-    return _classified(Scopes(of=of, outputs=graph.outputs))
+    scopes = _classified(Scopes(of=of, outputs=graph.outputs), graph)
+    _share_layers(scopes, scopes.layer)
+    return scopes
 
 
-def _block_scopes(block: ir.Block, holder: Node, layer: dict[Node, Layer]) -> Scopes:
+def _share_layers(scopes: Scopes, layer: dict[Node, Layer]) -> None:
+    """Let the scopes of blocks have the one table of layers."""
+    for inner in scopes.inner.values():
+        layer.update(inner.layer)
+        _share_layers(inner, layer)
+        inner.layer = layer
+
+
+def _block_scopes(block: ir.Block, holder: Node) -> Scopes:
     """The scopes of a block: what all its nodes have in common, or have in common with the holder, is left out."""
     paths = {node: tuple(s for s in node.scope if s) for node in block.nodes}
     outer = _common([tuple(s for s in holder.scope if s), *paths.values()])
@@ -117,7 +121,7 @@ def _block_scopes(block: ir.Block, holder: Node, layer: dict[Node, Layer]) -> Sc
     inner = shared if len(shared) > len(outer) else outer
     name = inner[-1] if len(inner) > len(outer) and _MODULE.fullmatch(inner[-1]) else ""
     of = {node: path[len(inner) :] for node, path in paths.items()}
-    return _classified(Scopes(of=of, outputs=block.outputs, layer=layer, name=name))
+    return _classified(Scopes(of=of, outputs=block.outputs, name=name), ir.Graph())
 
 
 def _common(paths: list[Path]) -> Path:
@@ -128,22 +132,19 @@ def _common(paths: list[Path]) -> Path:
     return low[:length]
 
 
-def _classified(scopes: Scopes) -> Scopes:
-    """Fill in all but `of`."""
+def _classified(scopes: Scopes, graph: Graph) -> Scopes:
+    """Fill in all but `of`; the graph tells which modules the source has, none of them for a block."""
     for node in scopes.of:
         found = layer_of(node)
         if found is not None:
             scopes.layer[node] = found
-<<<<<<< HEAD
         for block in node.blocks:
-            scopes.inner[block] = _block_scopes(block, node, scopes.layer)
-=======
+            scopes.inner[block] = _block_scopes(block, node)
     homes = Homes(graph)
-    scopes.home = homes.settle(scopes.of, scopes.layer, live_nodes(graph, scopes))
+    scopes.home = homes.settle(scopes.of, scopes.layer, live_nodes(scopes))
     scopes.held, scopes.classes = set(homes.held), graph.classes
->>>>>>> main
     members: dict[Path, list[Node]] = {}
-    for node in live_nodes(graph, scopes):
+    for node in live_nodes(scopes):
         for prefix in _prefixes(scopes.of[node]):
             members.setdefault(prefix, []).append(node)
     scopes.layers = {path for path, nodes in members.items() if _is_layer_scope(path, nodes, scopes)}

@@ -6,11 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from migrate.graph.infer import torch_dtype
-<<<<<<< HEAD
-from migrate.graph.ir import Arg, Block, Graph, Node, Value, sizes_in, tensors_in
-=======
-from migrate.graph.ir import Arg, ByMode, Graph, Node, Value, sizes_in, tensors_in
->>>>>>> main
+from migrate.graph.ir import Arg, Block, ByMode, Graph, Node, Value, sizes_in, tensors_in
 from migrate.graph.sizes import Dim, SizeOf, apply
 
 Run = Callable[..., tuple[Any, ...]]

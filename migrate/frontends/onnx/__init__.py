@@ -49,15 +49,10 @@ def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | Non
     Raises:
         MigrateError: exit status 3 for an input that cannot be read, 4 for constructs that are not supported.
     """
-<<<<<<< HEAD
     from migrate.frontends.onnx.importer import attempt
-    from migrate.frontends.onnx.sizes import batch_symbol, candidates, input_sizes
-    from migrate.frontends.onnx.unsupported import unsupported_nodes
-=======
-    from migrate.frontends.onnx.importer import attempt, unsupported_nodes
     from migrate.frontends.onnx.sizes import batch_symbol, candidates, guessed_batch, input_sizes
+    from migrate.frontends.onnx.unsupported import unsupported_nodes
     from migrate.graph.batch import check_batch
->>>>>>> main
 
     model: Any = source if hasattr(source, "opset_imports") else open_onnx(source)
     missing = unsupported_nodes(model)
