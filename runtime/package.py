@@ -23,7 +23,8 @@ class PackageError(Exception):
 class TensorSpec:
     """One input, output or target.
 
-    A string in `shape` is a free size, `high` the exclusive bound of an integer tensor.
+    A string in `shape` is a free size, `high` the exclusive bound of an integer tensor. Where the model branches on an
+    integer tensor, `choices` are values that lead to all branches.
     """
 
     name: str
@@ -31,6 +32,7 @@ class TensorSpec:
     dtype: str = "float32"
     high: int | None = None
     batch_axis: int | None = 0
+    choices: tuple[int, ...] = ()
 
     def sizes(self, free: dict[str, int], batch: int) -> tuple[int, ...]:
         """The concrete shape for `batch` samples; a free size that `free` lacks raises `KeyError`."""
@@ -38,10 +40,13 @@ class TensorSpec:
         return tuple(batch if i == self.batch_axis else int(s) for i, s in enumerate(concrete))
 
     def draw(self, free: dict[str, int], batch: int, generator: torch.Generator) -> Tensor:
-        """A synthetic CPU tensor: standard normal, or uniform integers below `high` (2 for booleans)."""
+        """A synthetic CPU tensor: standard normal, or uniform integers among `choices` or below `high` (2 for booleans)."""
         shape, dtype = self.sizes(free, batch), getattr(torch, self.dtype)
         if dtype.is_floating_point:
             return torch.randn(shape, generator=generator).to(dtype)
+        if self.choices:
+            places = torch.randint(0, len(self.choices), shape, generator=generator)
+            return torch.tensor(self.choices, dtype=dtype)[places]
         return torch.randint(0, 2 if dtype == torch.bool else (self.high or 2), shape, generator=generator).to(dtype)
 
 

@@ -175,10 +175,10 @@ class BodyWriter:
         """Whether anything reads it after where we are."""
         return self._remaining[value] > 0
 
-    def alive(self, kept: Iterable[Value] = ()) -> set[str]:
+    def alive(self, kept: Collection[Value] = ()) -> set[str]:
         """The variables that something reads after where we are, and those of `kept`."""
-        alive = {name for v, name in self.names.items() if self._remaining[v] > 0} | set(self._size_names.values())
-        return alive | {self.names[v] for v in kept if v in self.names}
+        alive = {name for v, name in self.names.items() if self._remaining[v] > 0 or v in kept}
+        return alive | set(self._size_names.values())
 
     def name(
         self,
@@ -200,7 +200,7 @@ class BodyWriter:
 
     def write_lines(self, *texts: str) -> None:
         """Write statements as they are."""
-        self.lines += [Line(text=text) for text in texts]
+        self.lines += [Line(text=t) for t in texts]
 
     def _result(self) -> str:
         if len(self.results) == 1 and len(self._pending) == 1 and self._pending[0].value is self.results[0]:

@@ -91,6 +91,7 @@ class SpecPlan:
     dtype: str
     high: int | None = None
     batch_axis: int | None = 0
+    choices: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

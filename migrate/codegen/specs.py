@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from migrate.codegen.branch_values import KEEPS_VALUES, branch_values
 from migrate.codegen.names import Namespace, identifier
 from migrate.codegen.plan import SpecPlan
 from migrate.codegen.symbols import Symbols
 from migrate.graph.ir import Graph, Value
 from migrate.graph.sizes import Dim, at
-
-_KEEPS_VALUES = {"cast", "reshape", "unsqueeze", "squeeze", "expand", "permute", "transpose", "flatten"}
 
 
 class SpecBuilder:
@@ -49,7 +48,8 @@ class SpecBuilder:
             shape.append(token)
         high = self._high(value) if is_input and not value.is_float and value.dtype != "bool" else None
         dtype = "float32" if value.dtype in ("float16", "bfloat16") and not is_input else value.dtype
-        return SpecPlan(name=name, shape=tuple(shape), dtype=dtype, high=high, batch_axis=axis)
+        choices = branch_values(value, self._users) if is_input else ()
+        return SpecPlan(name=name, shape=tuple(shape), dtype=dtype, high=high, batch_axis=axis, choices=choices)
 
     def _high(self, value: Value) -> int | None:
         """The exclusive bound of indices: the length of the shortest table they look things up in."""
@@ -65,7 +65,7 @@ class SpecBuilder:
             ):
                 size = node.args[0].shape[node.args[1]]
                 bounds += [size] if isinstance(size, int) else []
-            elif node.op.name in _KEEPS_VALUES:
+            elif node.op.name in KEEPS_VALUES:
                 inner = self._high(node.outputs[0])
                 bounds += [inner] if inner is not None else []
         return min(bounds, default=None)

@@ -12,49 +12,59 @@ from migrate.graph.sizes import Dim, SizeOf, apply
 Run = Callable[..., tuple[Any, ...]]
 
 
-def interpret(graph: Graph, *inputs: Any) -> tuple[Any, ...]:
-    """Run the graph on torch tensors and return its outputs in order."""
-    import torch
+class _Run:
+    """One execution: `env` has what is known so far."""
 
-    env: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
+    def __init__(self, env: dict[Value, Any]) -> None:
+        self.env = env
 
-    def get(arg: Arg) -> Any:
+    def get(self, arg: Arg) -> Any:
+        """What an argument is at run time."""
+        import torch
+
         if isinstance(arg, Value):
-            if arg not in env:
+            if arg not in self.env:
                 if arg.weight is None:
                     raise KeyError(f"{arg} is used before it is computed")
-                env[arg] = torch.from_numpy(arg.weight.array().copy()).to(torch_dtype(arg.dtype))
-            return env[arg]
+                self.env[arg] = torch.from_numpy(arg.weight.array().copy()).to(torch_dtype(arg.dtype))
+            return self.env[arg]
         if isinstance(arg, Dim):
-            return _size(arg, get)
+            return _size(arg, self.get)
         if isinstance(arg, tuple | list):
-            return tuple(get(item) for item in arg)  # pyright: ignore[reportUnknownVariableType]
+            return tuple(self.get(item) for item in arg)  # pyright: ignore[reportUnknownVariableType]
         if isinstance(arg, slice):
-            return slice(get(arg.start), get(arg.stop), get(arg.step))
+            return slice(self.get(arg.start), self.get(arg.stop), self.get(arg.step))
         if isinstance(arg, ByMode):
             return arg.evaluation
         if isinstance(arg, str) and arg.startswith("torch."):
             return torch_dtype(arg.removeprefix("torch."))
         return arg
 
-    def execute(nodes: list[Node]) -> None:
+    def execute(self, nodes: list[Node]) -> None:
+        """Run the nodes in order."""
         for node in nodes:
-            blocks = [run_block(block) for block in node.blocks]
-            named = {k: get(a) for k, a in node.kwargs.items()}
-            out = node.op.callable()(*(get(a) for a in node.args), *blocks, **named)
+            blocks = [self.block(block) for block in node.blocks]
+            named = {k: self.get(a) for k, a in node.kwargs.items()}
+            out = node.op.callable()(*(self.get(a) for a in node.args), *blocks, **named)
             outs = out if isinstance(out, tuple | list) else (out,)
-            env.update(zip(node.outputs, outs, strict=True))  # pyright: ignore[reportUnknownArgumentType]
+            self.env.update(zip(node.outputs, outs, strict=True))  # pyright: ignore[reportUnknownArgumentType]
 
-    def run_block(block: Block) -> Run:
+    def block(self, block: Block) -> Run:
+        """A block as a callable."""
+
         def run(*given: Any) -> tuple[Any, ...]:
-            env.update(zip(block.inputs, given, strict=True))
-            execute(block.nodes)
-            return tuple(get(value) for value in block.outputs)
+            self.env.update(zip(block.inputs, given, strict=True))
+            self.execute(block.nodes)
+            return tuple(self.get(value) for value in block.outputs)
 
         return run
 
-    execute(graph.nodes)
-    return tuple(get(value) for value in graph.outputs)
+
+def interpret(graph: Graph, *inputs: Any) -> tuple[Any, ...]:
+    """Run the graph on torch tensors and return its outputs in order."""
+    run = _Run(dict(zip(graph.inputs, inputs, strict=True)))
+    run.execute(graph.nodes)
+    return tuple(run.get(value) for value in graph.outputs)
 
 
 def run_if(condition: Any, on_true: Run, on_false: Run) -> tuple[Any, ...]:

@@ -97,7 +97,7 @@ def other_sizes(plan: Plan) -> dict[str, int] | None:
 
 
 def draw_inputs(plan: Plan, case: CasePlan) -> tuple[Tensor, ...]:
-    """Synthetic inputs as the package itself draws them."""
+    """Synthetic inputs as the package itself draws them; values that the model branches on in turn, case by case."""
     import torch
 
     from runtime.package import TensorSpec
@@ -106,7 +106,9 @@ def draw_inputs(plan: Plan, case: CasePlan) -> tuple[Tensor, ...]:
     specs = [
         TensorSpec(name=s.name, shape=s.shape, dtype=s.dtype, high=s.high, batch_axis=s.batch_axis) for s in plan.inputs
     ]
-    return tuple(spec.draw(case.sizes, case.batch or 1, generator) for spec in specs)
+    drawn = [spec.draw(case.sizes, case.batch or 1, generator) for spec in specs]
+    chosen = [spec.choices and spec.choices[case.seed % len(spec.choices)] for spec in plan.inputs]
+    return tuple(t.fill_(c) if isinstance(c, int) else t for t, c in zip(drawn, chosen, strict=True))
 
 
 def _note(what: str, cost: float) -> Diagnostic:

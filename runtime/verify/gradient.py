@@ -54,14 +54,14 @@ class _Subject:
                 return self.objective().item()
 
 
-def _subject(module: nn.Module, inputs: Sequence[Tensor], seed: int) -> _Subject:
-    copied, wide = double_copy(module), [double(tensor) for tensor in inputs]
+def _subject(module: nn.Module, inputs: Sequence[Sequence[Tensor]], seed: int) -> _Subject:
+    copied, wide = double_copy(module), [[double(tensor) for tensor in one] for one in inputs]
 
     def outputs() -> tuple[Tensor, ...]:
         # a model that draws random numbers must draw the same ones each time
         torch.manual_seed(seed)
         with widened():
-            return evaluate(copied, wide)
+            return tuple(output for one in wide for output in evaluate(copied, one))
 
     branches = Branches()
     with torch.no_grad(), branches:
@@ -111,7 +111,30 @@ def _missing(subject: _Subject, gradients: Sequence[Tensor | None]) -> Check:
     return Check(name="gradient: present", passed=bool(subject.names) and not missing, detail=detail)
 
 
-def check_gradient(module: nn.Module, inputs: Sequence[Tensor], seed: int = 0, remark: str = "") -> list[Check]:
+def _covering(
+    module: nn.Module, inputs: Sequence[Tensor], further: Sequence[Sequence[Tensor]], seed: int
+) -> tuple[_Subject, list[Tensor | None]]:
+    """The subject at `inputs` and at those of the further ones that reach a parameter which those before do not."""
+    used = [inputs]
+    subject = _subject(module, used, seed)
+    found = _gradients(subject)
+    for one in further:
+        if all(g is not None for g in found):
+            break
+        wider = _subject(module, [*used, one], seed)
+        reached = _gradients(wider)
+        if sum(g is None for g in reached) < sum(g is None for g in found):
+            used, subject, found = [*used, one], wider, reached
+    return subject, found
+
+
+def check_gradient(
+    module: nn.Module,
+    inputs: Sequence[Tensor],
+    seed: int = 0,
+    remark: str = "",
+    further: Sequence[Sequence[Tensor]] = (),
+) -> list[Check]:
     """Whether every trainable parameter has a gradient, and the gradient is right along five joint directions.
 
     Args:
@@ -119,10 +142,10 @@ def check_gradient(module: nn.Module, inputs: Sequence[Tensor], seed: int = 0, r
         inputs: host tensors of a small batch.
         seed: of the objective and of the random directions.
         remark: said with each check.
+        further: other inputs, for a module whose inputs decide which parameters take part; as many as that takes.
     """
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
-        subject = _subject(module, inputs, seed)
-        found = _gradients(subject)
+        subject, found = _covering(module, inputs, further, seed)
         checks = [_missing(subject, found)]
         gradients = [torch.zeros_like(v) if g is None else g for g, v in zip(found, subject.values, strict=True)]
         generator = torch.Generator().manual_seed(seed)

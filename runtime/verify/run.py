@@ -34,13 +34,14 @@ def _guarded(name: str, run: Callable[[], list[Check]]) -> list[Check]:
 
 def _gradient(module: nn.Module, golden: Golden) -> list[Check]:
     """The self-check on the smallest inputs, at redrawn weights where a case has them: then the stored ones say nothing."""
-    smallest = min(golden.cases, key=lambda case: sum(tensor.numel() for tensor in case.inputs))
+    cases = sorted(golden.cases, key=lambda case: sum(tensor.numel() for tensor in case.inputs))
+    inputs, *further = [case.inputs for case in cases]
     redrawn = next((case for case in golden.cases if case.sigma >= REDRAWN), None)
     if redrawn is None:
-        return check_gradient(module, smallest.inputs)
+        return check_gradient(module, inputs, further=further)
     changed = copy.deepcopy(module)
     perturb(changed, redrawn.seed, redrawn.sigma)
-    return check_gradient(changed, smallest.inputs, remark="at redrawn weights")
+    return check_gradient(changed, inputs, remark="at redrawn weights", further=further)
 
 
 def checks_of(module: nn.Module, golden: Golden, package: Package, device: Device) -> list[Check]:
