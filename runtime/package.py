@@ -24,7 +24,8 @@ class TensorSpec:
     """One input, output or target.
 
     A string in `shape` is a free size, `high` the exclusive bound of an integer tensor. Where the model branches on an
-    integer tensor, `choices` are values that lead to all branches.
+    integer tensor, `choices` are values that lead to all branches. An output that is a `probability` has the rounding
+    error of numbers around 1, however small it is.
     """
 
     name: str
@@ -33,6 +34,7 @@ class TensorSpec:
     high: int | None = None
     batch_axis: int | None = 0
     choices: tuple[int, ...] = ()
+    probability: bool = False
 
     def sizes(self, free: dict[str, int], batch: int) -> tuple[int, ...]:
         """The concrete shape for `batch` samples; a free size that `free` lacks raises `KeyError`."""

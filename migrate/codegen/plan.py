@@ -92,6 +92,7 @@ class SpecPlan:
     high: int | None = None
     batch_axis: int | None = 0
     choices: tuple[int, ...] = ()
+    probability: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

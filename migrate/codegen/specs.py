@@ -6,6 +6,7 @@ from migrate.codegen.branch_values import KEEPS_VALUES, branch_values
 from migrate.codegen.names import Namespace, identifier
 from migrate.codegen.plan import SpecPlan
 from migrate.codegen.symbols import Symbols
+from migrate.graph.final import final_activation, is_probability
 from migrate.graph.ir import Graph, Value
 from migrate.graph.sizes import Dim, at
 
@@ -49,7 +50,15 @@ class SpecBuilder:
         high = self._high(value) if is_input and not value.is_float and value.dtype != "bool" else None
         dtype = "float32" if value.dtype in ("float16", "bfloat16") and not is_input else value.dtype
         choices = branch_values(value, self._users) if is_input else ()
-        return SpecPlan(name=name, shape=tuple(shape), dtype=dtype, high=high, batch_axis=axis, choices=choices)
+        return SpecPlan(
+            name=name,
+            shape=tuple(shape),
+            dtype=dtype,
+            high=high,
+            batch_axis=axis,
+            choices=choices,
+            probability=not is_input and final_activation(value, self._users) is None and is_probability(value),
+        )
 
     def _high(self, value: Value) -> int | None:
         """The exclusive bound of indices: the length of the shortest table they look things up in."""

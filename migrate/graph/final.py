@@ -1,4 +1,4 @@
-"""The activation that an output of a graph ends in, and that `logits()` leaves out."""
+"""What an output of a graph ends in: the activation that `logits()` leaves out, or a probability on its way out."""
 
 from __future__ import annotations
 
@@ -19,3 +19,16 @@ def final_activation(output: Value, users: Container[Value]) -> Node | None:
         return None
     taken = node.args[0]
     return node if isinstance(taken, Value) and taken.weight is None else None
+
+
+def is_probability(value: Value) -> bool:
+    """Whether it is what a sigmoid or softmax gives, moved or averaged, whichever branch gives it."""
+    node = value.node
+    if node is None:
+        return False
+    if node.op.name == "if_":
+        place = node.outputs.index(value)
+        return all(is_probability(block.outputs[place]) for block in node.blocks)
+    if node.op.moves or node.op.name == "mean":
+        return isinstance(node.args[0], Value) and is_probability(node.args[0])
+    return node.op.name in ("sigmoid", "softmax")

@@ -22,6 +22,9 @@ from .perturb import perturb
 TOLERANCES = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 5e-3, torch.bfloat16: 2e-2}
 """Largest difference relative to the largest expected value, by the coarser dtype of the two sides."""
 
+ROUNDED = 1e-3
+"""Least scale of other probabilities: a rounding error of 6e-8, half the last place before 1, within the tolerance."""
+
 VARIATION = 1e-5
 """Outputs that differ less than this over the batch, relative to the largest, say nothing about the model."""
 
@@ -82,6 +85,8 @@ def check_case(module: nn.Module, case: GoldenCase, device: Device, outputs: Seq
     named = [spec.name for spec in outputs] if len(outputs) == len(actual) else [str(i) for i in range(len(actual))]
     # Where the logits are compared, a probability is held to the scale of 1: engines differ in its smallest values.
     scales = [float(index < len(case.logits)) for index in range(len(actual))]
+    if len(outputs) == len(actual):
+        scales = [max(s, ROUNDED * spec.probability) for s, spec in zip(scales, outputs, strict=True)]
     checks = [
         _compare(f"{case.name}: {name}", expected, tensor, scale)
         for name, expected, tensor, scale in zip(named, case.outputs, actual, scales, strict=True)

@@ -153,7 +153,8 @@ def guessed_batch(inputs: list[InputSizes]) -> list[Diagnostic]:
 
 
 def candidates(symbols: list[str], batch: str | None) -> Iterator[Plan]:
-    """Assignments to try in turn: all free, from any size to even, large and small ones, then one symbol after the other fixed.
+    """Assignments to try in turn: all free, from any size to even, large and small ones, then one symbol after the other
+    the batch, then one fixed.
 
     Where sizes are always even, half of one rounded up or down is the same: what is legal at any size must be read there.
     """
@@ -163,6 +164,10 @@ def candidates(symbols: list[str], batch: str | None) -> Iterator[Plan]:
         yield base | {s: table[i % len(table)] for i, s in enumerate(free)}
         if not free:
             return
+    for table in (UNEVEN, FREE, LARGE, SMALL) if batch else ():
+        for same in free:  # an axis without a name may be the batch as well
+            others = [s for s in free if s != same]
+            yield base | {same: BATCH} | {s: table[i % len(table)] for i, s in enumerate(others)}
     for size in FIXED:
         for fixed in free:
             yield base | {s: size if s == fixed else FREE[i % len(FREE)] for i, s in enumerate(free)}

@@ -16,6 +16,7 @@ class Spec:
     dtype: str = "float32"
     high: int | None = None
     batch_axis: int | None = 0
+    choices: tuple[int, ...] = ()
 
 
 @dataclass
