@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import onnx_ir as ir
 
 from migrate.errors import Diagnostic, error
-from migrate.frontends.onnx.lift import all_graphs, place
+from migrate.frontends.onnx.lift import place
 from migrate.frontends.onnx.registry import Entry, find, parameters_of
+
+
+def nodes_of(graph: ir.Graph) -> Iterator[ir.Node]:
+    """Every node, each before those of the graphs inside it."""
+    for node in graph:
+        yield node
+        for attribute in node.attributes.values():
+            if attribute.type is ir.AttributeType.GRAPH:
+                yield from nodes_of(attribute.value)
 
 
 def entry_for(model: ir.Model, node: ir.Node) -> Entry | None:
@@ -19,7 +30,7 @@ def entry_for(model: ir.Model, node: ir.Node) -> Entry | None:
 def unsupported_nodes(model: ir.Model) -> list[Diagnostic]:
     """Every node that no handler takes, and every attribute or input that its handler does not know."""
     found: list[Diagnostic] = []
-    for node in (node for graph in all_graphs(model.graph) for node in graph):
+    for node in nodes_of(model.graph):
         if node.op_type == "Constant":
             continue
         entry = entry_for(model, node)
