@@ -106,13 +106,9 @@ def adamw(
     exp_avgs: list[Tensor],
     exp_avg_sqs: list[Tensor],
     steps: list[Tensor],
-    lr: float,
-    beta1: float,
-    beta2: float,
-    eps: float,
-    weight_decay: float,
+    *numbers: float,
 ) -> None:
     """See `kernels.adamw`; other dtypes and strided tensors go to the reference."""
     lists = (params, grads, exp_avgs, exp_avg_sqs)
     run = adamw_step if _suits(*lists) else REFERENCE["adamw"]
-    run(*lists, steps, lr, beta1, beta2, eps, weight_decay)
+    run(*lists, steps, *numbers)
