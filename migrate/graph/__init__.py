@@ -8,6 +8,6 @@ from migrate.graph.sizes import NUM_SAMPLES, Dim, Size, SizeError, SizeOf
 from migrate.graph.weights import Step, Weight
 
 __all__ = [
-    "NUM_SAMPLES", "Builder", "ByMode", "Dim", "Graph", "InferenceError", "Node", "Size", "SizeError", "SizeOf", "Step", "Value",
-    "Weight", "interpret",
+    "NUM_SAMPLES", "Builder", "ByMode", "Dim", "Graph", "InferenceError", "Node", "Size", "SizeError", "SizeOf", "Step",
+    "Value", "Weight", "interpret",
 ]  # fmt: skip
