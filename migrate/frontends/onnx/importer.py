@@ -11,6 +11,7 @@ import numpy as np
 import onnx_ir as ir
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
+from migrate.frontends.onnx.lift import place
 from migrate.frontends.onnx.registry import Entry, Unsupported, find, parameters_of
 from migrate.frontends.onnx.scopes import maker_of, scope_of
 from migrate.frontends.onnx.sizes import InputSizes, Plan
@@ -176,11 +177,6 @@ class Importer:
             raise Unsupported(f"a Constant given as {kind}")
         array = np.array(attribute.value, dtype="int64" if "int" in kind else "float32")
         return self.builder.source(name, lambda: array, str(array.dtype), array.shape)
-
-
-def place(node: ir.Node) -> str:
-    """How a node is named to the user: its own name, else its operator and first output."""
-    return node.name or f"{node.op_type} -> {node.outputs[0].name if node.outputs else '?'}"
 
 
 def attribute_value(attribute: Any) -> Any:

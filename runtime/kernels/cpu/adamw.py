@@ -106,9 +106,13 @@ def adamw(
     exp_avgs: list[Tensor],
     exp_avg_sqs: list[Tensor],
     steps: list[Tensor],
-    *numbers: float,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
 ) -> None:
     """See `kernels.adamw`; other dtypes and strided tensors go to the reference."""
     lists = (params, grads, exp_avgs, exp_avg_sqs)
     run = adamw_step if _suits(*lists) else REFERENCE["adamw"]
-    run(*lists, steps, *numbers)
+    run(*lists, steps, lr, beta1, beta2, eps, weight_decay)
