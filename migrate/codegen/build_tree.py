@@ -17,6 +17,7 @@ from migrate.codegen.scopes import Path, Scopes
 from migrate.codegen.tree import Block, BlockCall, FunctionCall, Item, LayerCall, Place
 from migrate.graph.ir import Node, Value, tensors_in
 
+MODULE_DICT = "torch.nn.modules.container.ModuleDict"
 _LISTS = ("stages", "blocks", "layers", "parts")
 
 
@@ -35,7 +36,7 @@ class TreeBuilder:
     def __init__(self, scopes: Scopes, hoisted: set[Node]) -> None:
         self.scopes, self.hoisted = scopes, hoisted
         self.root = Place("")
-        self.containers: set[Path] = set(scopes.lists)
+        self.containers: set[Path] = scopes.lists | scopes.holders
         self.blocks: dict[Path, Block] = {}
         self._members: dict[tuple[int, object], Place] = {}
 
@@ -61,6 +62,7 @@ class TreeBuilder:
             found = found.child(segment)
             found.is_list = found.is_list or path[:length] in self.scopes.lists
             found.cls = self.scopes.classes.get(path[:length], "")
+            found.is_dict = found.cls == MODULE_DICT and not found.is_list
         return found
 
     # ---- one block

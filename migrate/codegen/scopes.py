@@ -20,7 +20,8 @@ MAX_DISSOLVED = 3  # a scope of so few calls and no tensor of its own reads bett
 class Scopes:
     """`of` gives each node its module; `lists` are paths of numbered members, `layers` paths that are one layer.
 
-    `home` is the source's own module of a layer, `held` are all that hold a tensor, `classes` what the source calls them.
+    `home` is the source's own module of a layer, `held` are all that hold a tensor, `classes` what the source calls them;
+    `holders` are never called: they only hold others.
     """
 
     of: dict[Node, Path]
@@ -30,6 +31,7 @@ class Scopes:
     home: dict[Node, Path] = field(default_factory=dict[Node, Path])
     held: set[Path] = field(default_factory=set[Path])
     classes: dict[Path, str] = field(default_factory=dict[Path, str])
+    holders: set[Path] = field(default_factory=set[Path])
 
     def reads(self, node: Node) -> list[Value]:
         """The tensors that the emitted call reads, weights that it names itself included."""
@@ -84,6 +86,7 @@ def find_scopes(graph: Graph, hoisted: set[Node]) -> Scopes:
     homes = Homes(graph)
     scopes.home = homes.settle(scopes.of, scopes.layer, live_nodes(graph, scopes))
     scopes.held, scopes.classes = set(homes.held), graph.classes
+    scopes.holders = {path for path in graph.classes if path and path not in graph.called}
     members: dict[Path, list[Node]] = {}
     for node in live_nodes(graph, scopes):
         for prefix in _prefixes(scopes.of[node]):

@@ -79,8 +79,8 @@ class Node:
 class Graph:
     """Inputs, nodes in execution order, outputs; `notes` are the diagnostics gathered while it was built.
 
-    Where the source tells, `state` holds every tensor that the model keeps, used or not, and `classes` the class of each of
-    its modules, by path.
+    Where the source tells, `state` holds every tensor that the model keeps, used or not, `classes` the class of each of its
+    modules by path, and `called` the paths of those that are called and not only hold others.
     """
 
     name: str = "model"
@@ -92,6 +92,7 @@ class Graph:
     batch_axes: dict[str, int] = field(default_factory=dict)
     state: list[Value] = field(default_factory=list)
     classes: dict[tuple[str, ...], str] = field(default_factory=dict)
+    called: set[tuple[str, ...]] = field(default_factory=set)
 
     def users(self) -> dict[Value, list[Node]]:
         """For each value the nodes that use it, in order (a node once, sizes not counted)."""
