@@ -6,7 +6,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 # ONNX Runtime would leave a session file in the temporary folder.
 export ORT_DISABLE_TELEMETRY = 1
 
-.PHONY: demo test check full golden docs bench clean
+.PHONY: demo test check lint full golden docs bench clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -16,14 +16,16 @@ export ORT_DISABLE_TELEMETRY = 1
 demo: .venv/ready
 	$(BIN)/python examples/demo.py
 
-test: .venv/ready check
+test: lint
 	$(BIN)/python -m pytest -q
 
-check: .venv/ready
+check: lint
+	$(BIN)/python -m pytest -q tests/test_architecture.py
+
+lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
-	$(BIN)/python -m pytest -q tests/test_architecture.py
 
 full: .venv/ready
 	$(BIN)/python -m pytest -q -m "not gpu"

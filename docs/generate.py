@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
@@ -69,10 +71,59 @@ def diagnostics() -> str:
     return "\n".join(lines) + "\n"
 
 
+def kernels() -> list[str]:
+    """Every kernel of the runtime's interface, and what its implementations say of themselves."""
+    folder = DOCS.parent / "runtime" / "kernels"
+    lines = ["| kernel | reference | other implementations |", "|---|---|---|"]
+    for reference in sorted((folder / "reference").glob("[a-z]*.py")):
+        others = [path for path in sorted(folder.rglob(reference.name)) if path != reference]
+        told = "<br>".join(f"`{path.parent.relative_to(folder).as_posix()}/`: {_summary(path)}" for path in others)
+        lines.append(f"| `{reference.stem}` | {_summary(reference).removesuffix(' Knows no device.')} | {told} |")
+    return lines
+
+
+def _summary(path: Path) -> str:
+    """The first paragraph of a module's docstring, in one line."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def targets() -> list[str]:
+    """Every target."""
+    from migrate.opmap import list_targets, load_target
+
+    lines = [
+        "| target | what it is | device in torch | matrix unit | dtypes | operator table |",
+        "|---|---|---|---|---|---|",
+    ]
+    for target in map(load_target, list_targets()):
+        tile = "x".join(map(str, target.matrix_tile)) if target.matrix_tile else ""
+        less = f", less {len(target.operators.without)}" if target.operators.without else ""
+        table = f"`{target.operators.table.name}`{less}"
+        lines.append(
+            f"| `{target.name}` | {target.title} | `{target.device.type}` | {tile} | {', '.join(target.dtypes)} | {table} |"
+        )
+    return lines
+
+
+def _with_sections(page: str) -> str:
+    """A page that is written by hand, with the tables in it made anew."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for name, table in SECTIONS.items():
+        start = f"<!-- generated: {name} -->\n"
+        before, found, after = text.partition(start)
+        if found:
+            text = before + start + "\n".join(table()) + "\n" + after[after.index("<!-- end -->") :]
+    return text
+
+
+SECTIONS: dict[str, Callable[[], list[str]]] = {"kernels": kernels, "targets": targets}
 PAGES: dict[str, Callable[[], str]] = {
     "onnx_support.md": onnx_support,
     "graph_ops.md": graph_ops,
     "diagnostics.md": diagnostics,
+    "kernels.md": partial(_with_sections, "kernels.md"),
+    "targets.md": partial(_with_sections, "targets.md"),
 }
 
 

@@ -22,6 +22,7 @@ class Options:
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     input_dtypes: dict[str, str] = field(default_factory=dict[str, str])
     example: Path | None = None
+    example_inputs: Any = None
     pythonpath: tuple[Path, ...] = ()
     seed: int = 0
     trust_pickle: bool = False

@@ -57,8 +57,11 @@ def open_source(source: str | Path | Any, options: Options | None = None) -> Ope
         return _open_onnx(Path(source), options) if kind == "onnx" else _open_pytorch(source, kind, options)
     if hasattr(source, "opset_import"):
         return _open_onnx(source, options)
+    if _is_module(source) or _is_exported(source):
+        return _open_object(source, options)
     what = f"a {type(source).__name__} is not a model that is read"
-    raise MigrateError([error("MIG104", what, todo="give a path or an onnx.ModelProto")], Exit.INPUT)
+    todo = "give a path, an nn.Module, an ExportedProgram or an onnx.ModelProto"
+    raise MigrateError([error("MIG104", what, todo=todo)], Exit.INPUT)
 
 
 def name_of(source: str | Path | Any) -> str:
@@ -116,24 +119,56 @@ def _open_pytorch(source: str | Path, kind: Any, options: Options) -> Opened:
         seed=options.seed,
         trust_pickle=options.trust_pickle,
     )
-    name = str(source) if kind == "factory" else Path(source).name
-    digest = _sha256_of_state(opened) if kind == "factory" else _sha256(Path(source))
-    return _of_program(opened, name, digest, options.input_shapes if kind == "pt2" else {})
+    if kind == "factory":
+        return _of_program(opened, str(source), _sha256_of_state(opened))
+    return _of_program(opened, Path(source).name, _sha256(Path(source)))
 
 
-def _of_program(opened: OpenedProgram, name: str, digest: str, input_shapes: dict[str, tuple[int, ...]]) -> Opened:
-    from migrate.frontends.pytorch import describe_program, load_pytorch, open_oracle
+def _open_object(source: Any, options: Options) -> Opened:
+    """A module in memory, with example inputs, or an exported program."""
+    from migrate.frontends.pytorch import export_module, program_of
+    from migrate.frontends.pytorch.worker_open import OpenedProgram
 
-    graph = load_pytorch(opened.program, input_shapes)
+    if not _is_module(source):
+        opened = OpenedProgram(program=program_of(source))
+        return _of_program(opened, "model.pt2", _sha256_of_state(opened))
+    if options.example_inputs is None:
+        what = error("MIG129", f"the inputs of a {type(source).__name__} are not known", todo="give example_inputs")
+        raise MigrateError([what], Exit.USAGE)
+    opened = OpenedProgram(program=export_module(source, options.example_inputs), module=source)
+    return _of_program(opened, type(source).__name__, _sha256_of_state(opened))
+
+
+def _of_program(opened: OpenedProgram, name: str, digest: str) -> Opened:
+    from migrate.frontends.pytorch import describe_program, load_pytorch
+
+    def oracle() -> Any:
+        from migrate.frontends.pytorch.oracle import PytorchOracle
+
+        return PytorchOracle(opened)
+
+    graph = load_pytorch(opened.program)
     graph.notes.extend(opened.notes)
     return Opened(
         name=name,
         sha256=digest,
         description=describe_program(opened.program),
         graph=graph,
-        oracle=lambda: open_oracle(opened),
+        oracle=oracle,
         setup=opened.setup,
     )
+
+
+def _is_module(source: Any) -> bool:
+    import torch
+
+    return isinstance(source, torch.nn.Module)
+
+
+def _is_exported(source: Any) -> bool:
+    import torch
+
+    return isinstance(source, torch.export.ExportedProgram)
 
 
 def _recognise(path: Path) -> Format:
@@ -172,16 +207,12 @@ def _sha256(path: Path) -> str:
 
 def _sha256_of_state(opened: OpenedProgram) -> str:
     """Of the keys, dtypes, shapes and bytes of a module's state, in the order of the keys."""
+    import torch
+
     state = opened.program.evaluation.state_dict
     digest = hashlib.sha256()
     for key in sorted(state):
-        tensor = state[key].detach().contiguous()
-        digest.update(f"{key} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.reshape(-1).view(dtype=_bytes()).numpy().tobytes() if tensor.numel() else b"")
+        tensor = state[key].detach().cpu().contiguous().reshape(-1)
+        digest.update(f"{key} {tensor.dtype} {tuple(state[key].shape)}".encode())
+        digest.update(tensor.view(torch.uint8).numpy().data if tensor.numel() else b"")
     return digest.hexdigest()
-
-
-def _bytes() -> Any:
-    import torch
-
-    return torch.uint8

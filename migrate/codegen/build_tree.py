@@ -19,6 +19,7 @@ from migrate.graph import ir
 from migrate.graph.ir import Node, Value, tensors_in
 
 _BLOCK_NAMES = {"if_": ("on_true", "on_false"), "loop": ("body",)}
+MODULE_DICT = "torch.nn.modules.container.ModuleDict"
 _LISTS = ("stages", "blocks", "layers", "parts")
 
 
@@ -37,7 +38,7 @@ class TreeBuilder:
     def __init__(self, scopes: Scopes, hoisted: set[Node], root: Place | None = None) -> None:
         self.scopes, self.hoisted = scopes, hoisted
         self.root = root or Place("")
-        self.containers: set[Path] = set(scopes.lists)
+        self.containers: set[Path] = scopes.lists | scopes.holders
         self.blocks: dict[Path, Block] = {}
         self._members: dict[tuple[int, object], Place] = {}
 
@@ -63,6 +64,7 @@ class TreeBuilder:
             found = found.child(segment)
             found.is_list = found.is_list or path[:length] in self.scopes.lists
             found.cls = self.scopes.classes.get(path[:length], "")
+            found.is_dict = found.cls == MODULE_DICT and not found.is_list
         return found
 
     # ---- one block

@@ -40,6 +40,13 @@ def list_text(place: Place, members: list[tuple[str, str]]) -> str:
     return f"{container}({inner})" if place.is_chain else f"{container}([{inner}])"
 
 
+def dict_text(place: Place, members: list[tuple[str, str]]) -> str:
+    """Modules by name."""
+    del place
+    inner = ", ".join(f'"{attr}": {text}' for attr, text in members)
+    return f"nn.ModuleDict({{{inner}}})"
+
+
 def annotation(values: list[Any]) -> str:
     """The type of an argument that takes these values."""
     kinds = dict.fromkeys(_kind(v) for v in values)

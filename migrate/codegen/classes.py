@@ -13,6 +13,7 @@ from migrate.codegen.body import Body, Line
 from migrate.codegen.class_names import wanted_name
 from migrate.codegen.class_texts import (
     annotation,
+    dict_text,
     fill,
     held_by_list,
     is_parameter,
@@ -104,7 +105,7 @@ class ClassBuilder:
     def _member_key(self, place: Place) -> Any:
         if place.layer is not None:
             return place.layer.constructor, tuple(a.name for a in place.layer.args)
-        if place.is_list:
+        if place.is_container:
             loose = tuple((attr, _kind(v)) for attr, v in place.loose.items())
             return place.is_chain, loose, tuple((c.attr, self._member_key(c)) for c in place.children.values())
         return id(self.of[place])
@@ -137,7 +138,7 @@ class ClassBuilder:
     def _member_numbers(self, place: Place) -> list[Arg]:
         if place.layer is not None:
             return list(place.layer.args)
-        if place.is_list:
+        if place.is_container:
             return [arg for child in place.children.values() for arg in self._member_numbers(child)]
         return self.of[place].arguments(place)
 
@@ -190,15 +191,16 @@ class ClassBuilder:
     def _uses(self, place: Place) -> set[str]:
         used: set[str] = set()
         for child in place.children.values():
-            if child.is_list:
+            if child.is_container:
                 used |= self._uses(child)
             elif child.layer is None:
                 used.add(self.of[child].name)
         return used
 
     def _construct(self, place: Place, take: Callable[[], tuple[_Slot, str]]) -> str:
-        if place.is_list:
-            return list_text(place, [(c.attr, self._construct(c, take)) for c in place.children.values()])
+        if place.is_container:
+            text = dict_text if place.is_dict else list_text
+            return text(place, [(c.attr, self._construct(c, take)) for c in place.children.values()])
         args = place.layer.args if place.layer is not None else self.of[place].arguments(place)
         texts: list[str] = []
         for position, arg in enumerate(args):
@@ -250,7 +252,7 @@ def _kind(value: Value) -> tuple[Any, ...]:
 
 def _in_lists(place: Place) -> list[tuple[Place, str, Value]]:
     """The tensors that a list holds itself, and the lists in it."""
-    if not place.is_list:
+    if not place.is_container:
         return []
     own = [(place, attr, value) for attr, value in place.loose.items()]
     return own + [held for child in place.children.values() for held in _in_lists(child)]
@@ -261,7 +263,7 @@ def _collect(place: Place, levels: dict[int, list[Place]]) -> int:
     inner = max((_collect(child, levels) for child in place.children.values()), default=-1)
     if place.layer is not None:
         return -1
-    if place.is_list:
+    if place.is_container:
         return inner
     levels.setdefault(inner + 1, []).append(place)
     return inner + 1
@@ -317,6 +319,6 @@ def _doc(made: _Class, of: dict[Place, _Class]) -> str:
 def _doc_parts(place: Place, of: dict[Place, _Class]) -> list[str]:
     if place.layer is not None:
         return [place.layer.constructor.removeprefix("nn.")]
-    if place.is_list:
+    if place.is_container:
         return [part for child in place.children.values() for part in _doc_parts(child, of)]
     return [of[place].name]

@@ -19,6 +19,7 @@ _ROLE_OF_OP = {
     "embedding": "table", "cat": "token", "expand": "token", "pow": "exponent", "where": "fill", "index_select": "table",
     "gather": "table", "batch_norm": "scale", "layer_norm": "scale", "einsum": "weight",
 }  # fmt: skip
+_KEY = re.compile(r"[\w \-+:/@#]+", re.ASCII)  # what may stand in a string as it is
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,}")
 _NO_NAMES = {
     "output",
@@ -89,6 +90,10 @@ def _own(owners: Owners, place: Place, attr: str, value: Value) -> None:
 def _name_members(place: Place) -> None:
     if place.is_list:
         _number(place)
+        return
+    if place.is_dict:
+        for segment, child in place.children.items():
+            child.attr = segment if _KEY.fullmatch(segment) else identifier(segment)
         return
     space = Namespace(module_attributes())
     children = list(place.children.items())

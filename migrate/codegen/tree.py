@@ -29,6 +29,7 @@ class Place:
     layer: Layer | None = None
     block: Block | None = None
     is_list: bool = False
+    is_dict: bool = False
     is_chain: bool = False
     attr: str = ""
     loose: dict[str, Value] = field(default_factory=dict[str, Value])
@@ -56,7 +57,14 @@ class Place:
             return "self"
         assert self.parent is not None
         outer = self.parent.reference(base)
+        if self.parent.is_dict:
+            return f'{outer}["{self.attr}"]'
         return f"{outer}[{self.attr}]" if self.parent.is_list else f"{outer}.{self.attr}"
+
+    @property
+    def is_container(self) -> bool:
+        """Whether it is one of torch's own containers, with no class to write."""
+        return self.is_list or self.is_dict
 
     def is_within(self, base: Place) -> bool:
         """Whether `base` is this place or holds it."""

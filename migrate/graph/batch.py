@@ -155,9 +155,12 @@ def fits(x: Value, target: Sequence[Size]) -> bool:
 
 
 def check_batch(graph: Graph) -> Graph:
-    """Refuse a graph none of whose outputs follows the batch, and name the node at which it is lost."""
+    """Refuse a graph none of whose outputs follows the batch, naming the node at which it is lost; warn where it is a time."""
     batch = graph.batch
-    if batch is None or any(follows(size, batch) for value in graph.outputs for size in value.shape):
+    if batch is None:
+        return graph
+    if any(follows(size, batch) for value in graph.outputs for size in value.shape):
+        graph.notes += _sequence(graph, batch)
         return graph
     for node in graph.nodes:
         took = any(follows(size, batch) for value in node.inputs for size in value.shape)
@@ -175,6 +178,26 @@ def check_batch(graph: Graph) -> Graph:
         todo="export the model with a free batch, or give the shapes with --input NAME:SIZES",
     )
     raise MigrateError([lost], Exit.UNSUPPORTED)
+
+
+def _sequence(graph: Graph, batch: Dim) -> list[Diagnostic]:
+    """A warning where a recurrent layer walks along the batch: its rows are then no samples of their own."""
+    for node in graph.nodes:
+        if node.op.family != "recurrent" or node.op.name.endswith("_cell"):
+            continue
+        batch_first = node.kwargs.get("batch_first", node.args[-1])
+        if follows(node.args[0].shape[1 if batch_first is True else 0], batch):
+            return [
+                Diagnostic(
+                    code="MIG307",
+                    severity="warning",
+                    what="the rows of a batch are the steps of one sequence",
+                    where=", ".join(node.origin),
+                    why="a recurrent layer walks along the axis that is taken for the batch",
+                    todo="read `batch_size` as the length of the sequence; several processes would cut it, so train in one",
+                )
+            ]
+    return []
 
 
 def follows(size: Any, batch: Dim) -> bool:

@@ -97,8 +97,8 @@ class Block:
 class Graph:
     """Inputs, nodes in execution order, outputs; `notes` are the diagnostics gathered while it was built.
 
-    Where the source tells, `state` holds every tensor that the model keeps, used or not, and `classes` the class of each of
-    its modules, by path.
+    Where the source tells, `state` holds every tensor that the model keeps, used or not, `classes` the class of each of its
+    modules by path, and `called` the paths of those that are called and not only hold others.
     """
 
     name: str = "model"
@@ -110,6 +110,7 @@ class Graph:
     batch_axes: dict[str, int] = field(default_factory=dict)
     state: list[Value] = field(default_factory=list)
     classes: dict[tuple[str, ...], str] = field(default_factory=dict)
+    called: set[tuple[str, ...]] = field(default_factory=set)
 
     @property
     def all_nodes(self) -> list[Node]:

@@ -5,6 +5,7 @@ Knows the emulator only as what runs the parts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._pytree import tree_map
 
-from ._emulated_plan import Plan, Verdict, explicit_key
+from ._emulated_plan import Plan, Verdict
 from ._emulated_tensor import EmulatedTensor, wrap
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def _copier() -> Any:
     return copy
 
 
-def try_parts(emulator: Emulator, plan: Plan, args: Any, kwargs: Any) -> Verdict:
-    """Run PyTorch's composite kernel of `plan` on copies of its arguments and judge it by its parts.
+def try_parts(emulator: Emulator, plan: Plan, way: Callable[..., Any], args: Any, kwargs: Any) -> Verdict:
+    """Run `plan` as its parts, by PyTorch's composite kernel or a decomposition, on copies of its arguments, and judge those.
 
     The trial changes no tensor, no generator, no clock and no account. A kernel that fails on the copies leaves the
     operator allowed and `unchecked`: if the call itself is at fault, the CPU's kernel will say so.
@@ -76,11 +77,10 @@ def try_parts(emulator: Emulator, plan: Plan, args: Any, kwargs: Any) -> Verdict
     emulator.trial = trial
     try:
         copied_args, copied_kwargs = tree_map(_copier(), (args, kwargs))
-        plan.func._op_dk(explicit_key(plan.func), *copied_args, **copied_kwargs)
+        way(*copied_args, **copied_kwargs)
     # whatever the kernel raises, it says nothing about the device
     except Exception as error:
         trial.unchecked = f"{type(error).__name__}: {error}"
-        emulator.unchecked[plan.name] = trial.unchecked
     finally:
         emulator.trial = outer
         torch.set_rng_state(state)

@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_map_only
 from ._emulated_check import Trial, try_parts
 from ._emulated_kernels import COMPUTE, SPECIAL
 from ._emulated_memory import Lease, MemoryAccount
-from ._emulated_plan import TAKES_HOST_TENSORS, Plan, Verdict, explicit_key, make_plan, operator_name
+from ._emulated_plan import TAKES_HOST_TENSORS, Plan, Verdict, decomposition_of, explicit_key, make_plan, operator_name
 from ._emulated_table import DeviceProfile
 from ._emulated_tensor import EmulatedTensor, unwrap, wrap
 
@@ -121,10 +121,18 @@ class Emulator:
             return Verdict()
         # an operator of COMPUTE has a composite kernel that only says that a device must bring its own
         if name in profile.composite and name not in COMPUTE and explicit_key(plan.func) is not None:
-            return try_parts(self, plan, args, kwargs)
+            verdict = try_parts(self, plan, partial(plan.func._op_dk, explicit_key(plan.func)), args, kwargs)
+            self.unchecked |= {name: verdict.unchecked} if verdict.unchecked else {}
+            return verdict
+        refused = plan.verdicts[dtypes] = Verdict(refuse=partial(profile.no_kernel, name))  # among its own parts too
+        decomposition = decomposition_of(plan.func)
+        if decomposition is not None:
+            verdict = try_parts(self, plan, decomposition, args, kwargs)
+            if verdict.refuse is None and not verdict.unchecked and not verdict.fallback:
+                return verdict
         if profile.host_fallback:
             return Verdict(fallback=True)
-        return Verdict(refuse=partial(profile.no_kernel, name))
+        return refused
 
     def _check_hosts(self, plan: Plan, hosts: list[Tensor]) -> None:
         """Only a scalar may come from the host."""
@@ -199,7 +207,7 @@ class Emulator:
         if plan.sparse is not None and plan.sparse < len(args) and args[plan.sparse]:
             # now, since torch cannot even make the gradient, and its exception in backward would end the process
             self.fail(self.profile.no_kernel(f"{plan.name} with sparse=True"))
-        plan.calls += 1
+        plan.calls += self.trial is None
         if plan.special is not None:
             return plan.special(self, args, kwargs, raw_args, raw_kwargs)
         if hosts:

@@ -82,6 +82,13 @@ def explicit_key(func: Any) -> Any:
     return next((key for key in EXPLICIT if has_kernel(func, key)), None)
 
 
+def decomposition_of(func: Any) -> Callable[..., Any] | None:
+    """PyTorch's decomposition of `func`, which this device registers for whatever its table does not name."""
+    from torch._decomp import decomposition_table
+
+    return decomposition_table.get(func)
+
+
 def _redirect(func: Any, listed: bool) -> Callable[..., Any] | None:
     """Custom operators run their own kernel for this device, or their composite one; implicit ones decompose."""
     if listed:

@@ -219,6 +219,7 @@ class Device(ABC):
     def launch_kernel(self, kernel: KernelDesc, params: Sequence[Any]) -> Any:
         """Launch `kernel` with `params` on the current stream and return what it returns.
 
+        For kernels of the user's own, in `local/`: `model.py` and the loop call `kernels.<name>`, which chooses by proof.
         The base runs the Python callable: code that launches compiled work (Triton, a C library) takes the grid from
         its own parameters. A device with a compiler for `source` overrides this.
 

@@ -5,11 +5,13 @@ The model that is given is never changed, and no tensor of it is copied except t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
+
+from migrate.frontends.onnx.structure import all_graphs
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Target = str | tuple[str, int]
@@ -50,12 +52,6 @@ def _known(value: ir.Value | None) -> Array | None:
         return value.const_value.numpy()
     producer = value.producer()
     return None if producer is None else constant_array(producer)
-
-
-def all_graphs(graph: ir.Graph) -> Iterator[ir.Graph]:
-    """The graph and every graph inside its nodes."""
-    yield graph
-    yield from graph.subgraphs()
 
 
 def opened(model: ir.Model, replaced: Collection[Target], extra_outputs: Collection[str] = ()) -> ir.Model:

@@ -33,7 +33,8 @@ from migrate.frontends.onnx.lift import (
     widened,
 )
 from migrate.frontends.onnx.unsupported import entry_for
-from migrate.graph import Dim, Graph
+from migrate.graph import Graph
+from migrate.graph.batch import follows
 
 _MAX_ENGINES = 4
 
@@ -43,7 +44,7 @@ def output_axes(graph: Graph) -> list[int | None]:
     batch = graph.batch
     if batch is None:
         return [None] * len(graph.outputs)
-    return [next((i for i, s in enumerate(v.shape) if _follows(s, batch)), None) for v in graph.outputs]
+    return [next((i for i, s in enumerate(v.shape) if follows(s, batch)), None) for v in graph.outputs]
 
 
 def input_axes(graph: Graph) -> list[int | None]:
@@ -54,10 +55,6 @@ def input_axes(graph: Graph) -> list[int | None]:
         graph.batch_axes.get(v.name, next((i for i, s in enumerate(v.shape) if s == graph.batch), None))
         for v in graph.inputs
     ]
-
-
-def _follows(size: Any, batch: Dim) -> bool:
-    return isinstance(size, Dim) and all(s % b == 0 for s, b in zip(size.values, batch.values, strict=True))
 
 
 class OnnxOracle:

@@ -17,6 +17,7 @@ def faults(model: ir.Model) -> Iterator[str]:
     yield from _not_text(model)
     for graph in graphs_of(model):
         yield from _undefined(graph)
+        yield from _constants(graph)
     for name, tensor in tensors_of(model):
         if not isinstance(tensor, ir.ExternalTensor) and (why := _unreadable(tensor)):
             yield f"tensor {name!r} cannot be read: {why}"
@@ -36,8 +37,13 @@ def order_nodes(model: ir.Model) -> None:
 def graphs_of(model: ir.Model) -> Iterator[ir.Graph]:
     """The main graph, the functions' graphs, and the graphs inside them."""
     for graph in (model.graph, *(f.graph for f in model.functions.values())):
-        yield graph
-        yield from graph.subgraphs()
+        yield from all_graphs(graph)
+
+
+def all_graphs(graph: ir.Graph) -> Iterator[ir.Graph]:
+    """The graph and every graph inside its nodes."""
+    yield graph
+    yield from graph.subgraphs()
 
 
 def tensors_of(model: ir.Model) -> Iterator[tuple[str, Any]]:
@@ -52,6 +58,14 @@ def tensors_of(model: ir.Model) -> Iterator[tuple[str, Any]]:
                     yield _output_name(node), attribute.value
                 elif attribute.type is ir.AttributeType.TENSORS:
                     yield from ((_output_name(node), tensor) for tensor in attribute.value)
+
+
+def _constants(graph: ir.Graph) -> Iterator[str]:
+    """Constants that do not have exactly one attribute, which is their value."""
+    for node in graph:
+        count = len(node.attributes)
+        if node.op_type == "Constant" and node.domain in ("", "ai.onnx") and count != 1:
+            yield f"constant {_output_name(node)!r} has {f'{count} values' if count else 'no value'}"
 
 
 def _output_name(node: ir.Node) -> str:

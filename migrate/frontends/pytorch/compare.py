@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Diagnostic, error
-from migrate.frontends.pytorch.places import line_of, module_of, scope_of
+from migrate.frontends.pytorch.places import line_of, module_of
 from migrate.graph import ByMode
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ _OF_DROP_PATH = _DRAWS | {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """Stochastic depth that only training has: of which value, in which module, and how it is drawn."""
+    """What only training has: a dropout or stochastic depth, of which value, in which module, and how it is drawn."""
 
     value: Any
     node: Any
-    scope: tuple[str, ...]
+    op: str
     p: float
-    each: bool
-    scaled: bool
+    each: bool = True
+    scaled: bool = True
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,10 +79,11 @@ def is_size(node: Any) -> bool:
         return False
     if short_name(node).startswith(("sym_", "_assert")):
         return True
-    return not hasattr(node.target, "_schema") and node.target is not operator.getitem and not _is_higher(node)
+    return not hasattr(node.target, "_schema") and node.target is not operator.getitem and not is_higher_order(node)
 
 
-def _is_higher(node: Any) -> bool:
+def is_higher_order(node: Any) -> bool:
+    """Whether a node's operator takes graphs, as `cond` does."""
     import torch
 
     return isinstance(node.target, torch._ops.HigherOrderOperator)
@@ -187,13 +188,13 @@ class _Comparer:
         if theirs not in self.regions:
             found = self._region(ours, theirs)
             if found is None:
-                self._problem(theirs, "it is computed in training only, and is no stochastic depth")
+                self._problem(theirs, "it is computed in training only, and is no dropout or stochastic depth")
                 return ours
             self.regions[theirs] = found
         return self.regions[theirs]
 
     def _region(self, ours: Any, end: Any) -> Region | None:
-        """The nodes that lead from the value that evaluation uses to the one that training uses, if they are stochastic depth."""
+        """What leads from the value that evaluation uses to the one that training uses, if it is a dropout of any kind."""
         inside: list[Any] = []
         stack = [end]
         border: set[Any] = set()
@@ -206,17 +207,18 @@ class _Comparer:
                 continue
             inside.append(node)
             stack += node.all_input_nodes
-        if {self.pair.get(n) for n in border} != {ours} or any(short_name(n) not in _OF_DROP_PATH for n in inside):
-            return None
-        found = _drawn(inside)
-        if found is None:
+        if {self.pair.get(n) for n in border} != {ours}:
             return None
         self.explained.update(inside)
+        if [short_name(n) for n in inside] == ["dropout"] and end.args[2] is True:
+            return Region(value=ours, node=end, op="dropout", p=end.args[1])
+        if any(short_name(n) not in _OF_DROP_PATH for n in inside) or (found := _drawn(inside)) is None:
+            return None
         p, shape, scaled = found
         if any(isinstance(size, int) and size != 1 for size in shape[1:]) or len(shape) != ours.meta["val"].dim():
             return None
         each = not (isinstance(shape[0], int) and shape[0] == 1)
-        return Region(value=ours, node=end, scope=scope_of(end), p=p, each=each, scaled=scaled)
+        return Region(value=ours, node=end, op="drop_path", p=p, each=each, scaled=scaled)
 
     def _problem(self, node: Any, why: str) -> None:
         self.result.problems.append(

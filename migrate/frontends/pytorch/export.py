@@ -5,9 +5,11 @@ The module is left as it was found: mode, parameters and random state. Knows tor
 
 from __future__ import annotations
 
+import io
+import logging
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
@@ -72,14 +74,17 @@ def _as_found(module: nn.Module) -> Generator[None]:
     import torch
 
     modes = {m: m.training for m in module.modules()}
+    disabled = logging.root.manager.disable
     fast = torch.backends.mha.get_fastpath_enabled()
     buffers = {b: b.clone() for b in module.buffers()}
     try:
         torch.backends.mha.set_fastpath_enabled(False)  # its fused operator hides the layers
-        with torch.random.fork_rng(), warnings.catch_warnings():
+        logging.disable(logging.WARNING)  # torch prints its graphs; what matters of them is in the diagnostic
+        with torch.random.fork_rng(), warnings.catch_warnings(), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:
+        logging.disable(disabled)
         torch.backends.mha.set_fastpath_enabled(fast)
         for each, mode in modes.items():
             each.training = mode

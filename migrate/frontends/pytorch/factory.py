@@ -94,7 +94,7 @@ def find(reference: str) -> Any:
         found: Any = importlib.import_module(module)
     for part in name.split("."):
         if not hasattr(found, part):
-            near = [n for n in vars(found) if not n.startswith("_") and callable(getattr(found, n))][:8]
+            near = [n for n, v in vars(found).items() if callable(v) and getattr(v, "__module__", "") == module][:8]
             raise _refused(
                 "MIG125", f"{module} has no {name!r}", reference, f"it has {', '.join(near)}" if near else ""
             )

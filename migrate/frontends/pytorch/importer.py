@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
-from migrate.frontends.pytorch.compare import Comparison, Region, compare, counts_batches, short_name
+from migrate.frontends.pytorch.compare import Comparison, Region, compare, counts_batches, is_higher_order, short_name
 from migrate.frontends.pytorch.mutation import Mutations
 from migrate.frontends.pytorch.places import line_of, scope_of
 from migrate.frontends.pytorch.program import Program
@@ -95,15 +95,20 @@ class Importer:
         return arg
 
     def region(self, region: Region) -> Value:
-        """Stochastic depth, made once and used wherever training uses it."""
+        """A dropout that only training has, made once and used wherever training uses it."""
         if id(region) not in self.regions:
-            with self.builder.at(region.scope, region.node.name):
-                named = {} if region.each else {"each": False}
-                named |= {} if region.scaled else {"scaled": False}
-                self.regions[id(region)] = self.builder.drop_path(
-                    self.value(region.value), region.p, ByMode(True, False), **named
-                )
+            with self.builder.at(scope_of(region.node), region.node.name):
+                self.regions[id(region)] = self.dropped(region)
         return self.regions[id(region)]
+
+    def dropped(self, region: Region) -> Value:
+        """The value of a region."""
+        value = self.value(region.value)
+        if region.op == "dropout":
+            return self.builder.dropout(value, region.p)
+        named = {} if region.each else {"each": False}
+        named |= {} if region.scaled else {"scaled": False}
+        return self.builder.drop_path(value, region.p, ByMode(True, False), **named)
 
     def without_gradient(self, made: Any) -> Any:
         """A result of what runs without gradients."""
@@ -112,6 +117,7 @@ class Importer:
         return made
 
     def rename(self, node: Any) -> None:
+        """Give what a node computes the node's name."""
         made = self.env[node]
         if isinstance(made, Value) and made.node is not None and made.node.origin == (node.name,):
             self.builder.rename(made, node.name)
@@ -166,7 +172,7 @@ def unsupported(program: Program) -> list[Diagnostic]:
         if node.op != "call_function" or short_name(node).startswith((*_SKIPPED, "sym_")):
             continue
         if not hasattr(node.target, "_schema"):
-            if node.target is not operator.getitem and not callable(getattr(node.target, "__call__", None)):
+            if is_higher_order(node):
                 places.setdefault(str(node.target), []).append(node)
             continue
         if handler_of(node) is None:

@@ -53,7 +53,8 @@ class Mutations:
         base = args[0]
         if name.endswith("_") and not name.endswith("__"):
             made = importer.env[node]
-            self._assign(importer, base, made)
+            if self.current(importer, base) is not made:
+                self._assign(importer, base, made)
             self.views[node] = _View(base, _same, _whole, self._version(base))
             return
         write = _WRITES.get(name)

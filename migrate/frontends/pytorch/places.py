@@ -16,6 +16,12 @@ def module_of(node: Any) -> str:
     return _CALL.sub("", paths[-1]) if paths else ""
 
 
+def called_in(node: Any) -> list[tuple[str, ...]]:
+    """The paths of the modules in whose calls a node is, outer ones first."""
+    stack = node.meta.get("nn_module_stack") or {}
+    return [tuple(part for part in _CALL.sub("", path).split(".") if part) for path, _ in stack.values()]
+
+
 def scope_of(node: Any) -> tuple[str, ...]:
     """The same, in parts."""
     return tuple(part for part in module_of(node).split(".") if part)

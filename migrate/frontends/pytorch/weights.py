@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from migrate.frontends.pytorch.places import called_in
 from migrate.graph import Value, Weight
 from migrate.graph.weights import Array
 
@@ -35,6 +36,7 @@ def add_state(importer: Importer) -> None:
     """Bind every parameter, buffer and constant of the program, used or not."""
     graph, program = importer.builder.graph, importer.program
     graph.classes = {tuple(p for p in m.path.split(".") if p): m.cls for m in program.modules}
+    graph.called = {path for node in program.evaluation.graph.nodes for path in called_in(node)}
     values: dict[str, Value] = {}
     for fact in program.state:
         if fact.tied_to is None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from migrate.errors import Diagnostic
+from migrate.errors import Diagnostic, Exit, MigrateError, error
 from migrate.frontends.pytorch.files import require_trust
 from migrate.frontends.pytorch.files_pt2 import load_pt2
 from migrate.frontends.pytorch.program import Program
 from migrate.frontends.pytorch.setup import TrainingSetup
 from migrate.frontends.pytorch.worker_process import WorkerProcess, start
+
+if TYPE_CHECKING:
+    from torch import nn
 
 Source = Literal["pt2", "torchscript", "pickle", "factory"]
 
@@ -28,9 +31,10 @@ class Examples:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedProgram:
-    """A program with where its module lives: `worker` is None for a lone `.pt2`, which is its own module."""
+    """A program, and where its module lives: in a worker process, in this one, or nowhere, since a `.pt2` is its own module."""
 
     program: Program
+    module: nn.Module | None = None
     worker: WorkerProcess | None = None
     setup: TrainingSetup = field(default_factory=TrainingSetup)
     notes: tuple[Diagnostic, ...] = ()
@@ -54,6 +58,11 @@ def open_program(
     if kind == "pt2":
         from migrate.frontends.pytorch.export import program_of
 
+        if examples.shapes or examples.file:
+            what = error(
+                "MIG130", "the inputs of an exported program are in the file", todo="leave out --input and --example"
+            )
+            raise MigrateError([what], Exit.USAGE)
         return OpenedProgram(program=program_of(load_pt2(Path(source))))
     if kind != "factory":
         require_trust(Path(source), trust_pickle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -24,8 +25,12 @@ def export(session: Session, folder: Path, arguments: dict[str, Any]) -> dict[st
     from migrate.frontends.pytorch.factory import users_code
 
     session.inputs = example_call(session.module, session.inputs, arguments["shapes"], arguments["example"])
-    with users_code("the module cannot be exported", "MIG126"):
-        program = export_module(session.module, session.inputs)
+    logging.disable(logging.ERROR)  # torch logs what it raises as well
+    try:
+        with users_code("the module cannot be exported", "MIG126"):
+            program = export_module(session.module, session.inputs)
+    finally:
+        logging.disable(logging.NOTSET)
     write_program(program, folder)
     return {}
 

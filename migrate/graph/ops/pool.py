@@ -7,3 +7,5 @@ for _rank in (1, 2, 3):
         declare(f"{_kind}{_rank}d", f"torch.nn.functional:{_kind}{_rank}d")
 declare("padded_avg_pool", "runtime.functional.pool:padded_avg_pool")
 declare("lp_pool", "runtime.functional.pool:lp_pool")
+for _rank in (2, 3):
+    declare(f"max_unpool{_rank}d", f"torch.nn.functional:max_unpool{_rank}d")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from migrate.graph import Builder
-from migrate.graph.batch import reshape
+from migrate.graph.batch import check_batch, reshape
 
 CASES = [
     # input sizes after the batch, target, declared batch, resulting shape
@@ -69,3 +69,15 @@ def test_flattening_the_last_axes_is_written_as_such() -> None:
     assert reshape(b, x, [x.shape[0], -1]).node.op.name == "flatten"
     assert reshape(b, x, [x.shape[0], 31, 4]).node.op.name == "reshape"
     assert reshape(b, x, [x.shape[0], 4, 31]) is x
+
+
+@pytest.mark.parametrize(("batch_first", "codes"), [(False, ["MIG307"]), (True, [])])
+def test_a_batch_along_which_a_recurrent_layer_walks_is_said(batch_first: bool, codes: list[str]) -> None:
+    b = Builder()
+    x = b.input("x", "float32", [("frames", (3, 4, 7)), 1, 8])
+    b.graph.batch = x.shape[0]
+    rows = x.shape[0] if batch_first else 1
+    weights = tuple(b.full(shape, 0.1) for shape in ((16, 8), (16, 4)))
+    y, _, _ = b.lstm(x, (b.full((1, rows, 4), 0.0),) * 2, weights, False, 1, 0.0, False, False, batch_first)
+    b.graph.outputs.append(y)
+    assert [note.code for note in check_batch(b.graph).notes] == codes

@@ -27,6 +27,29 @@ def test_missing_operator_forward(open_vendor_a: Open) -> None:
     assert torch.sigmoid(x).shape == (2,)
 
 
+MISH = ("mish", "mish_backward")
+
+
+def mish_and_gradient(device: torch.device | str) -> list[torch.Tensor]:
+    x = torch.linspace(-3, 3, 7).to(device).requires_grad_()
+    y = F.mish(x)
+    y.sum().backward()
+    assert x.grad is not None
+    return [y.detach().cpu(), x.grad.cpu()]
+
+
+def test_what_the_table_lacks_runs_by_pytorchs_decomposition(open_vendor_a: Open) -> None:
+    device = open_vendor_a(without=[*MISH, "isneginf"])
+    torch.testing.assert_close(mish_and_gradient(device.torch_device), mish_and_gradient("cpu"))
+    assert torch.isneginf(torch.tensor([-torch.inf, 1.0]).to(device.torch_device)).tolist() == [True, False]
+
+
+def test_a_decomposition_that_lacks_a_part_is_no_way_to_run(open_vendor_a: Open) -> None:
+    device = open_vendor_a(without=[*MISH, "tanh"])
+    with pytest.raises(Refused, match=r"MIG401 aten::mish has no kernel on vendor_a; replace"):
+        F.mish(torch.ones(2, device=device.torch_device))
+
+
 def test_missing_dtype(open_vendor_a: Open) -> None:
     device = open_vendor_a(without_dtypes=["float16"])
     with pytest.raises(Refused, match=r"MIG402 .*vendor_a has no float16; cast to one of: bfloat16, bool, float32"):
@@ -43,11 +66,11 @@ def test_missing_dtype(open_vendor_a: Open) -> None:
 
 
 def test_missing_operator_backward(open_vendor_a: Open) -> None:
-    device = open_vendor_a(without=["sigmoid_backward"])
-    x = torch.ones(2, device=device.torch_device, requires_grad=True)
+    device = open_vendor_a(without=["avg_pool2d_backward"])
+    x = torch.ones(1, 2, 4, 4, device=device.torch_device, requires_grad=True)
     for _ in range(2):
-        with pytest.raises(Refused, match="MIG401 aten::sigmoid_backward"):
-            torch.sigmoid(x).sum().backward()
+        with pytest.raises(Refused, match="MIG401 aten::avg_pool2d_backward"):
+            F.avg_pool2d(x, 2).sum().backward()
     torch.exp(x).sum().backward()
     assert x.grad is not None and x.grad.isfinite().all()
 

@@ -75,3 +75,11 @@ def aten_vector_norm(
     """The length of vectors."""
     kwargs = {} if dtype is None else {"dtype": dtype}
     return b.vector_norm(self, float(ord), dim if dim is None else tuple(dim), keepdim, **kwargs)
+
+
+@aten_op("aten._weight_norm")
+def aten_weight_norm(b: Builder, v: Value, g: Value, dim: int = 0) -> Value:
+    """Direction and length of a weight, apart."""
+    dims = tuple(k for k in range(v.rank) if k != dim % v.rank) if dim != -1 else None
+    length = b.vector_norm(v, 2.0, dims, dims is not None)
+    return b.mul(v, b.div(g, length))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from migrate.frontends.pytorch.registry import aten_op
+from migrate.frontends.pytorch.registry import Unsupported, aten_op
 from migrate.graph import Builder, Value
 
 
@@ -93,3 +93,15 @@ def aten_adaptive_max_pool2d(b: Builder, self: Value, output_size: Any) -> Any:
 def aten_adaptive_max_pool3d(b: Builder, self: Value, output_size: Any) -> Any:
     """Largest elements and their places."""
     return b.adaptive_max_pool3d(self, _numbers(output_size), return_indices=True)
+
+
+@aten_op("aten.max_unpool2d", "aten.max_unpool3d")
+def aten_max_unpool(b: Builder, self: Value, indices: Value, output_size: Any, *ignored: Any) -> Value:
+    """Back to where the largest elements were."""
+    rank = len(output_size)
+    kernel = [
+        out // own if isinstance(own, int) else 0 for out, own in zip(output_size, self.shape[-rank:], strict=True)
+    ]
+    if any(k * own != out for k, own, out in zip(kernel, self.shape[-rank:], output_size, strict=True)):
+        raise Unsupported(f"unpooling from {self.shape[-rank:]} to {tuple(output_size)}")
+    return getattr(b, f"max_unpool{rank}d")(self, indices, tuple(kernel))

@@ -182,6 +182,31 @@ def aten_meshgrid(b: Builder, tensors: Any, *, indexing: str = "ij") -> Any:
     return tuple(made)
 
 
+@aten_op("aten.im2col")
+def aten_im2col(b: Builder, self: Value, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Value:
+    """Patches as columns."""
+    return b.unfold(self, tuple(kernel_size), tuple(dilation), tuple(padding), tuple(stride))
+
+
+@aten_op("aten.col2im")
+def aten_col2im(
+    b: Builder, self: Value, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any
+) -> Value:
+    """Columns as patches, added up where they overlap."""
+    return b.fold(self, tuple(output_size), tuple(kernel_size), tuple(dilation), tuple(padding), tuple(stride))
+
+
+@aten_op("aten.broadcast_tensors")
+def aten_broadcast_tensors(b: Builder, tensors: Any) -> Any:
+    """Every tensor in the shape that all of them have together."""
+    rank = max(t.rank for t in tensors)
+    shape: list[Any] = [1] * rank
+    for t in tensors:
+        for axis, size in enumerate(t.shape, rank - t.rank):
+            shape[axis] = size if shape[axis] == 1 else shape[axis]
+    return tuple(aten_expand(b, t, tuple(shape)) for t in tensors)
+
+
 # ---- making tensors
 
 

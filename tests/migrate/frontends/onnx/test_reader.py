@@ -99,6 +99,11 @@ def no_opset() -> onnx.ModelProto:
     return model
 
 
+def constant(**attributes: Any) -> onnx.ModelProto:
+    """A model whose constant has these values."""
+    return build([node("Constant", [], ["c"], **attributes), node("Add", ["x", "c"], ["y"])], {})
+
+
 def recursive() -> onnx.ModelProto:
     model = build([node("F", ["x"], ["y"], domain="local")], {}, extra_opsets=["local"])
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
@@ -117,6 +122,8 @@ INVALID: dict[str, tuple[Callable[[], onnx.ModelProto], str]] = {
     "a name that is no text": (lambda: renamed(b"MatMul_h", b"MatMul\xff\xfe"), "not UTF-8"),
     "an operator that is no text": (lambda: renamed(b"Relu", b"Re\xc0\xc0"), "not UTF-8"),
     "a producer that is no text": (lambda: renamed(b"tests", b"te\xffts"), "not UTF-8"),
+    "a constant without a value": (lambda: constant(), "'c' has no value"),
+    "a constant of two values": (lambda: constant(value_int=1, value_float=1.0), "'c' has 2 values"),
     "a weight of other sizes": (lambda: stored(dims=[8, 7]), "'W' cannot be read"),
     "a weight of a huge size": (lambda: stored(dims=[2**40, 2**40]), "'W' cannot be read"),
     "a weight of a negative size": (lambda: stored(dims=[-8, -6]), "'W' cannot be read"),
