@@ -177,7 +177,7 @@ class BodyWriter:
 
     def alive(self, kept: Collection[Value] = ()) -> set[str]:
         """The variables that something reads after where we are, and those of `kept`."""
-        alive = {name for v, name in self.names.items() if self._remaining[v] > 0 or v in kept}
+        alive = {name for v, name in self.names.items() if self._remaining[v] > 0 or v.weight or v in kept}
         return alive | set(self._size_names.values())
 
     def name(
@@ -228,7 +228,7 @@ class BodyWriter:
     def tensor(self, value: Value) -> Expr:
         """How a tensor is written here."""
         if value.weight is not None:
-            return Expr(self.weight(value))
+            return Expr(self.names.get(value) or self.weight(value))
         found = next((p for p in self._pending if p.value is value), None)
         return found.expr if found else Expr(self.names[value])
 

@@ -37,7 +37,7 @@ class TreeBuilder:
 
     def __init__(self, scopes: Scopes, hoisted: set[Node], root: Place | None = None) -> None:
         self.scopes, self.hoisted = scopes, hoisted
-        self.root = root or Place("")
+        self.root, self.borrows = root or Place(""), root is not None
         self.containers: set[Path] = scopes.lists | scopes.holders
         self.blocks: dict[Path, Block] = {}
         self._members: dict[tuple[int, object], Place] = {}
@@ -70,7 +70,7 @@ class TreeBuilder:
     # ---- one block
 
     def _block(self, nodes: list[Node], path: Path, place: Place, depth: int) -> Block:
-        block = Block(place, nodes)
+        block = Block(place, nodes, borrows=self.borrows)
         place.block = block
         units = self._ordered_units(nodes, path)
         if (

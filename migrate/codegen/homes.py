@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from migrate.codegen.layers import Layer
-from migrate.graph.ir import Graph, Node, Value, tensors_in
+from migrate.graph.ir import Graph, Node, Value
 
 Path = tuple[str, ...]
 MADE_BY_LAYERS = {"nn.BatchNorm": ("num_batches_tracked",)}
@@ -68,7 +68,7 @@ class Homes:
         for node, path in of.items():
             home = found.get(node)
             if home is None:
-                of[node] = _within(path, tensors_in((node.args, node.kwargs)))
+                of[node] = _within(path, node.tensors)
             elif path != home:
                 of[node] = common(path, home[:-1])
         return found

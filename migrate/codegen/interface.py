@@ -19,6 +19,7 @@ from migrate.codegen.tree import (
     LayerCall,
     Place,
     blocks_of,
+    borrowed_by,
     inputs_of,
     outputs_of,
 )  # fmt: skip
@@ -93,6 +94,8 @@ def _inputs(block: Block, graph: Graph) -> None:
     made = {v for item in block.items for v in outputs_of(item)}
     block.ext = list(dict.fromkeys(v for item in block.items for v in inputs_of(item) if v not in made))
     makes = any(isinstance(item, FunctionCall) and item.node.op.makes for item in block.items)
+    if block.borrows:
+        block.ext = list(dict.fromkeys([*block.ext, *(v for item in block.items for v in borrowed_by(item))]))
     if makes and not block.ext:
         block.ext = graph.inputs[:1]  # tells the device
 
@@ -144,7 +147,7 @@ def _chain_at(items: list[Item], start: int, uses: Counter[Value], kept: set[Val
 def _is_link(item: LayerCall | BlockCall) -> bool:
     if isinstance(item, LayerCall) and item.layer.kind != "plain":
         return False
-    if isinstance(item, BlockCall) and (item.sizes or item.renamed):
+    if isinstance(item, BlockCall) and (item.sizes or item.renamed or borrowed_by(item)):
         return False
     return len(inputs_of(item)) == 1 and len(outputs_of(item)) == 1
 
@@ -165,7 +168,7 @@ def sizes_of(item: Item) -> list[Dim]:
 def _find_sizes(block: Block, sources: SizeSources) -> None:
     uses = Counter(v for item in block.items for v in inputs_of(item))
     named = {*block.ext, *block.results, *(v for v, n in uses.items() if n > 1)}
-    known = list(block.ext)
+    known = [v for v in block.ext if v.weight is None]
     for item in list(block.items):
         for size in sizes_of(item):
             found = {leaf: _leaf_source(leaf, item, known, named, block) for leaf in size_leaves(size)}

@@ -75,7 +75,7 @@ def assign_names(root: Block) -> Owners:
     for block in blocks_of(root):
         _loose_tensors(block, owners)
         for value in block.results:
-            if value.weight is not None and not owners.holds(value, block.place):
+            if value.weight is not None and value not in block.ext and not owners.holds(value, block.place):
                 _hold(owners, block.place, value, "constant")
     return owners
 
@@ -139,7 +139,7 @@ def _loose_tensors(block: Block, owners: Owners) -> None:
     for item in block.items:
         for call in item.calls if isinstance(item, ChainCall) else [item]:
             for value, role in _read_by(call):
-                if not owners.holds(value, block.place):
+                if value not in block.ext and not owners.holds(value, block.place):
                     _hold(owners, block.place, value, role)
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from migrate.codegen.homes import Homes
+from migrate.codegen.homes import Homes, homes_of
 from migrate.codegen.layers import Layer, layer_of
 from migrate.graph import ir
 from migrate.graph.ir import Graph, Node, Value, size_leaves, sizes_in, tensors_in
@@ -123,7 +123,7 @@ def _block_scopes(block: ir.Block, holder: Node) -> Scopes:
     inner = shared if len(shared) > len(outer) else outer
     name = inner[-1] if len(inner) > len(outer) and _MODULE.fullmatch(inner[-1]) else ""
     of = {node: path[len(inner) :] for node, path in paths.items()}
-    return _classified(Scopes(of=of, outputs=block.outputs, name=name), ir.Graph())
+    return _classified(Scopes(of=of, outputs=block.outputs, name=name), None)
 
 
 def _common(paths: list[Path]) -> Path:
@@ -134,18 +134,22 @@ def _common(paths: list[Path]) -> Path:
     return low[:length]
 
 
-def _classified(scopes: Scopes, graph: Graph) -> Scopes:
-    """Fill in all but `of`; the graph tells which modules the source has, none of them for a block."""
+def _classified(scopes: Scopes, graph: Graph | None) -> Scopes:
+    """Fill in all but `of`; the graph tells which modules the source has. A block, without one, is given their tensors."""
     for node in scopes.of:
         found = layer_of(node)
         if found is not None:
             scopes.layer[node] = found
         for block in node.blocks:
             scopes.inner[block] = _block_scopes(block, node)
-    homes = Homes(graph)
-    scopes.home = homes.settle(scopes.of, scopes.layer, live_nodes(scopes))
-    scopes.held, scopes.classes = set(homes.held), graph.classes
-    scopes.holders = {path for path in graph.classes if path and path not in graph.called}
+    if graph is None:
+        at_home = {n for n, one in scopes.layer.items() if any(homes_of(v) for v in one.tensors.values())}
+        scopes.layer = {node: one for node, one in scopes.layer.items() if node not in at_home}
+    else:
+        homes = Homes(graph)
+        scopes.home = homes.settle(scopes.of, scopes.layer, live_nodes(scopes))
+        scopes.held, scopes.classes = set(homes.held), graph.classes
+        scopes.holders = {path for path in graph.classes if path and path not in graph.called}
     members: dict[Path, list[Node]] = {}
     for node in live_nodes(scopes):
         for prefix in _prefixes(scopes.of[node]):

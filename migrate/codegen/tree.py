@@ -150,7 +150,10 @@ Item = FunctionCall | LayerCall | BlockCall | ChainCall | ControlCall
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """The body of a module: items in order; `ext` tensors in, `sizes` in as numbers, `results` out."""
+    """The body of a module: items in order; `ext` tensors in, `sizes` in as numbers, `results` out.
+
+    One that `borrows` is of control flow: a tensor that a module of the source holds is among what it is given.
+    """
 
     place: Place
     nodes: list[Node]
@@ -158,6 +161,21 @@ class Block:
     ext: list[Value] = field(default_factory=list[Value])
     sizes: list[Dim] = field(default_factory=list[Dim])
     results: list[Value] = field(default_factory=list[Value])
+    borrows: bool = False
+
+
+def borrowed_by(item: Item) -> list[Value]:
+    """The tensors of the source's own modules that an item reads."""
+    if isinstance(item, FunctionCall):
+        read = list(tensors_in((item.node.args, item.node.kwargs)))
+    elif isinstance(item, LayerCall):
+        read = list(item.layer.inputs)
+    elif isinstance(item, BlockCall):
+        read = item.ext
+    else:
+        read = [v for call in item.calls if call is not None for v in borrowed_by(call)]
+        read += tensors_in((item.node.args, item.node.kwargs)) if isinstance(item, ControlCall) else ()
+    return [v for v in read if v.weight is not None and v.weight.homes]
 
 
 def rename_size(size: Dim, renamed: dict[Value, Value]) -> Dim:
@@ -180,7 +198,7 @@ def inputs_of(item: Item) -> list[Value]:
     if isinstance(item, LayerCall):
         return [v for v in item.layer.inputs if v.weight is None]
     if isinstance(item, BlockCall):
-        return item.ext
+        return [v for v in item.ext if v.weight is None]
     if isinstance(item, ControlCall):
         return [*(v for v in tensors_in((item.node.args, item.node.kwargs)) if v.weight is None), *item.captured]
     return inputs_of(item.calls[0])

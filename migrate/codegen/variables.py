@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from migrate.codegen.names import variables
+from migrate.codegen.names import identifier, variables
 from migrate.codegen.tree import BlockCall, ChainCall, FunctionCall, Item
 from migrate.graph.ir import Value
 
@@ -33,8 +33,15 @@ def input_names(values: Sequence[Value], wanted: dict[Value, str]) -> dict[Value
     """Names of a forward's tensors; `wanted` gives the source's."""
     names: dict[Value, str] = {}
     for value in values:
-        names[value] = free_name(wanted.get(value) or _plain(value), names.values(), _kind(value) == "float")
+        names[value] = free_name(
+            wanted.get(value) or _borrowed(value) or _plain(value), names.values(), _kind(value) == "float"
+        )
     return names
+
+
+def _borrowed(value: Value) -> str:
+    """The attribute that a tensor is of the module that holds it."""
+    return identifier(value.weight.source.rpartition(".")[2], "weight") if value.weight is not None else ""
 
 
 def _plain(value: Value) -> str:

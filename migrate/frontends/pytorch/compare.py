@@ -52,12 +52,12 @@ def compare(evaluation: Any, training: Any | None) -> Comparison:
         made = Comparison()
         for node in evaluation.graph.nodes:
             if node.op == "call_function":
-                made.arguments[node] = (_following(node), dict(node.kwargs))
+                made.arguments[node] = (following(node), dict(node.kwargs))
         return made
     return _Comparer(evaluation, training).run()
 
 
-def _following(node: Node) -> tuple[Any, ...]:
+def following(node: Node) -> tuple[Any, ...]:
     """The arguments with flags that say whether a layer trains replaced by ones that follow the mode."""
     schema = getattr(node.target, "_schema", None)
     names = [a.name for a in schema.arguments] if schema is not None else []

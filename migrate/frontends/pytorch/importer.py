@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
-from migrate.frontends.pytorch.compare import Comparison, Region, compare, counts_batches, is_higher_order, short_name
+from migrate.frontends.pytorch.compare import (
+    Comparison,
+    Region,
+    compare,
+    counts_batches,
+    following,
+    is_higher_order,
+    short_name,
+)
 from migrate.frontends.pytorch.mutation import Mutations
 from migrate.frontends.pytorch.places import line_of, scope_of
 from migrate.frontends.pytorch.program import Program
-from migrate.frontends.pytorch.registry import Unsupported, find
+from migrate.frontends.pytorch.registry import Unsupported, find, find_higher_order
 from migrate.frontends.pytorch.weights import add_state
 from migrate.graph import Builder, ByMode, Dim, Graph, InferenceError, SizeError, Value
 from migrate.graph.sizes import apply
@@ -54,6 +64,8 @@ class Importer:
         """What a node computes: of sizes, a part of several results, or an operator's."""
         if node.target is operator.getitem:
             return given[0][given[1]]
+        if is_higher_order(node):
+            return handler_of(node)(self.builder, *given, **named)
         if not hasattr(node.target, "_schema"):
             return self.of_sizes(node, given)
         if name == "sym_size":
@@ -82,6 +94,8 @@ class Importer:
         import torch
         import torch.fx
 
+        if isinstance(arg, torch.fx.Node) and arg.op == "get_attr":
+            return partial(self.subgraph, getattr(arg.graph.owning_module, str(arg.target)))
         if isinstance(arg, torch.fx.Node):
             return self.mutations.current(self, arg)
         if isinstance(arg, Region):
@@ -93,6 +107,20 @@ class Importer:
         if isinstance(arg, torch.dtype):
             return str(arg)
         return arg
+
+    def subgraph(self, module: Any, *inputs: Any) -> tuple[Any, ...]:
+        """What a graph that an operator takes gives for these inputs; its nodes are added here."""
+        given = iter(inputs)
+        for node in module.graph.nodes:
+            if node.op == "placeholder":
+                self.env[node] = next(given)
+            elif node.op == "call_function":
+                self.comparison.arguments[node] = (following(node), dict(node.kwargs))
+                self.node(node)
+            elif node.op == "output":
+                made = self.value(node.args[0])
+                return made if isinstance(made, tuple) else (made,)  # pyright: ignore[reportUnknownVariableType]
+        raise ValueError("a graph without an output")
 
     def region(self, region: Region) -> Value:
         """A dropout that only training has, made once and used wherever training uses it."""
@@ -153,6 +181,8 @@ def _dropped(name: str, why: str) -> Diagnostic:
 
 def handler_of(node: Any) -> Any:
     """The handler of a node's operator; one that works in place is read as the one that does not."""
+    if is_higher_order(node):
+        return find_higher_order(str(node.target))
     packet = str(node.target.overloadpacket)
     overload = node.target._overloadname or "default"
     found = find(packet, overload)
@@ -165,14 +195,22 @@ def handler_of(node: Any) -> Any:
     return found
 
 
+def _all_nodes(module: Any) -> Iterator[Any]:
+    """The nodes of an exported graph and of the graphs that its operators take."""
+    for node in module.graph.nodes:
+        if node.op == "get_attr" and hasattr(inner := getattr(module, str(node.target)), "graph"):
+            yield from _all_nodes(inner)
+        yield node
+
+
 def unsupported(program: Program) -> list[Diagnostic]:
     """Every operator that nothing reads, with its first place and how often it occurs."""
     places: dict[str, list[Any]] = {}
-    for node in program.evaluation.graph.nodes:
+    for node in _all_nodes(program.evaluation.graph_module):
         if node.op != "call_function" or short_name(node).startswith((*_SKIPPED, "sym_")):
             continue
         if not hasattr(node.target, "_schema"):
-            if is_higher_order(node):
+            if is_higher_order(node) and handler_of(node) is None:
                 places.setdefault(str(node.target), []).append(node)
             continue
         if handler_of(node) is None:

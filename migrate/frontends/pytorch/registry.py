@@ -88,6 +88,13 @@ def find(packet: str, overload: str) -> Handler | None:
     return _of_declaration(op, packet, overload) if op is not None else None
 
 
+def find_higher_order(name: str) -> Handler | None:
+    """The handler of an operator that takes graphs, registered as `higher_order.cond`."""
+    _discover()
+    entry = _ENTRIES.get(f"higher_order.{name}")
+    return entry.handler if entry is not None else None
+
+
 @cache
 def _declared() -> dict[str, Op]:
     """The graph's ops by the name that their callable has among torch's functions."""
