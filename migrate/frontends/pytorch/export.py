@@ -169,7 +169,8 @@ def _baked_batch(exported: ExportedProgram, names: Sequence[str]) -> int:
     shapes = [
         node.meta["val"].shape for node in exported.graph.nodes if node.op == "placeholder" and node.name in names
     ]
-    if any(not isinstance(size, int) for shape in shapes for size in shape):
+    sizes = [size for shape in shapes for size in shape if not isinstance(size, int)]
+    if any(size.node.expr.free_symbols for size in sizes):  # export leaves a symbol whose value it has fixed
         return 1
     return next((int(shape[0]) for shape in shapes if len(shape)), 1)
 

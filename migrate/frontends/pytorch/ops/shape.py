@@ -291,3 +291,9 @@ def aten_one_hot(b: Builder, self: Value, num_classes: int = -1) -> Value:
     if num_classes < 0:
         raise Unsupported("one_hot without a number of classes", "give num_classes")
     return b.one_hot(self, num_classes)
+
+
+@aten_op("aten.size.int")
+def aten_size(b: Builder, input: Value, dim: int) -> Any:
+    """The form that TorchScript traces."""
+    return input.shape[dim]
