@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from migrate.frontends.pytorch.compare import Region
 from migrate.frontends.pytorch.registry import Unsupported
 from migrate.graph import Value
 
@@ -48,7 +49,7 @@ class Mutations:
 
     def note(self, importer: Importer, node: Any, name: str, args: Any) -> None:
         """Remember that a node shows another's memory, or change what it works on in place."""
-        if not args or not hasattr(args[0], "op") or name.startswith("sym_"):
+        if not args or isinstance(args[0], Region) or not hasattr(args[0], "op") or name.startswith("sym_"):
             return
         base = args[0]
         if name.endswith("_") and not name.endswith("__"):
