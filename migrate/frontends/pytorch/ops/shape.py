@@ -145,6 +145,8 @@ def aten_chunk(b: Builder, self: Value, chunks: int, dim: int = 0) -> Any:
     total = self.shape[dim]
     if isinstance(total, int) and total % chunks == 0:
         return b.chunk(self, chunks, dim=dim)
+    if isinstance(total, int):
+        return aten_split(b, self, -(-total // chunks), dim)
     raise Unsupported(f"an axis of {total} in {chunks} parts")
 
 
