@@ -95,6 +95,11 @@ def counts_batches(node: Any) -> bool:
     return short_name(node) == "add_" and "num_batches_tracked" in str(node.args[0])
 
 
+def changes(node: Any) -> bool:
+    """Whether a node works in place."""
+    return short_name(node).endswith("_") and not short_name(node).endswith("__")
+
+
 def _steps(graph: Any) -> list[Any]:
     skipped = (is_size, counts_batches, _is_same)
     return [n for n in graph.nodes if n.op == "call_function" and not any(test(n) for test in skipped)]
@@ -143,13 +148,18 @@ class _Comparer:
             elif node.op == "call_function":
                 self._problem(node, "it is computed in evaluation only")
                 self.result.arguments[node] = (node.args, dict(node.kwargs))
-        unpaired = [n for n in theirs if n not in self.pair and n not in self.explained and n.users]
+        unpaired = [n for n in theirs if n not in self.pair and n not in self.explained and (n.users or changes(n))]
         for node in unpaired:
             if not self.result.problems:
                 self._problem(node, "it is computed in training only")
         return self.result
 
     def _inputs(self) -> None:
+        for name, body in self.evaluation.graph_module.named_children():
+            other = getattr(self.training.graph_module, name, None)
+            if getattr(other, "code", None) != getattr(body, "code", None):
+                (node,) = (n for n in self.evaluation.graph.nodes if n.op == "get_attr" and n.target == name)
+                self._problem(node, "what runs without gradients differs")
         ours = [n for n in self.evaluation.graph.nodes if n.op in ("placeholder", "get_attr")]
         theirs = {(n.op, n.target): n for n in self.training.graph.nodes if n.op in ("placeholder", "get_attr")}
         self.pair.update((theirs[n.op, n.target], n) for n in ours if (n.op, n.target) in theirs)

@@ -224,7 +224,7 @@ def _state_of_program(exported: ExportedProgram) -> Iterator[StateFact]:
         yield _fact(key, tensor, "parameter" if key in parameters else "buffer", True, first)
     for key in signature.buffers:
         if key in hidden:
-            yield _fact(key, exported.constants[key], "buffer", False, first)
+            yield _fact(key, exported.constants[key], "buffer", False, first)  # pyright: ignore[reportArgumentType]
 
 
 def _fact(key: str, tensor: torch.Tensor, kind: Any, persistent: bool, first: dict[Any, str]) -> StateFact:
@@ -276,7 +276,7 @@ def _outputs_of(exported: ExportedProgram) -> tuple[OutputFact, ...]:
 
     (output,) = (n for n in exported.graph.nodes if n.op == "output")
     leaves: list[Any] = list(output.args[0])
-    tree = pytree.tree_unflatten(list(range(len(leaves))), exported.call_spec.out_spec)
+    tree = pytree.tree_unflatten(list(range(len(leaves))), exported.call_spec.out_spec)  # pyright: ignore[reportArgumentType]
     paths = [path for path, _ in pytree.tree_flatten_with_path(tree)[0]]
     facts: list[OutputFact] = []
     for path, leaf in zip(paths, leaves, strict=True):

@@ -230,7 +230,7 @@ def aten_ones(b: Builder, *args: Any, dtype: str | None = None, **ignored: Any) 
 
 def _full_of(b: Builder, args: tuple[Any, ...], value: Any, dtype: str | None) -> Value:
     like = args[0] if isinstance(args[0], Value) else None
-    size = args[0] if like is None else args[1]
+    size: Any = args[0] if like is None else args[1]
     kind = _dtype(dtype, f"torch.{like.dtype}" if like is not None else "torch.float32")
     return b.full(tuple(size), value, dtype=kind)
 
