@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -43,6 +43,11 @@ class Options:
         if self.batch_size < 1:
             what = error("MIG114", f"a batch of {self.batch_size} samples", todo="give --batch-size 1 or more")
             raise MigrateError([what], Exit.USAGE)
+
+
+def with_examples(options: Options, example_inputs: Any) -> Options:
+    """The options with example inputs, where any are given."""
+    return options if example_inputs is None else replace(options, example_inputs=example_inputs)
 
 
 def check_choice(name: str, given: str, allowed: Any) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import migrate
 from migrate.errors import Exit, MigrateError, error, printable
 from migrate.folders import install, package_in, refuse_taken, stage_beside
-from migrate.options import Options
+from migrate.options import Options, with_examples
 from migrate.training import choose_trainable, train_settings
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 DEFAULTS = Options()
 
 
-def load(source: Any, options: Options = DEFAULTS) -> Graph:
-    """The common graph of a source, passes applied.
+def load(source: Any, options: Options = DEFAULTS, *, example_inputs: Any = None) -> Graph:
+    """The common graph of a source, passes applied; a module needs example inputs, as a tuple or by name.
 
     Raises:
         MigrateError: the source cannot be read, is not supported, or would have nothing to train.
     """
-    return _prepare(_open(source, options), options).graph
+    return _prepare(_open(source, with_examples(options, example_inputs)), options).graph
 
 
 def plan(source: Any, options: Options = DEFAULTS) -> PackagePlan:
@@ -46,16 +46,16 @@ def plan(source: Any, options: Options = DEFAULTS) -> PackagePlan:
     return _plan(_prepare(_open(source, options), options), _package_name(source, options), options)
 
 
-def to_module(source: Any, options: Options = DEFAULTS) -> nn.Module:
+def to_module(source: Any, options: Options = DEFAULTS, *, example_inputs: Any = None) -> nn.Module:
     """The emitted model, the same text as on disk, compiled and loaded in memory with the source's weights."""
     from migrate.codegen import to_module as load_in_memory
 
-    return load_in_memory(load(source, options))
+    return load_in_memory(load(source, options, example_inputs=example_inputs))
 
 
-def check(source: Any, target: str, options: Options = DEFAULTS) -> Audit:
+def check(source: Any, target: str, options: Options = DEFAULTS, *, example_inputs: Any = None) -> Audit:
     """What a training step of the source meets on a target."""
-    return _checked(source, target, options)[2]
+    return _checked(source, target, with_examples(options, example_inputs))[2]
 
 
 def check_report(source: Any, target: str, options: Options = DEFAULTS) -> Report:
@@ -66,7 +66,14 @@ def check_report(source: Any, target: str, options: Options = DEFAULTS) -> Repor
     return build_report("check", opened=opened, plan=plan, target=chosen, audit=audit, options=options)
 
 
-def convert(source: Any, target: str, out: Path | str | None = None, options: Options = DEFAULTS) -> Report:
+def convert(
+    source: Any,
+    target: str,
+    out: Path | str | None = None,
+    options: Options = DEFAULTS,
+    *,
+    example_inputs: Any = None,
+) -> Report:
     """Write a training package for a target and prove it against the source's own engine.
 
     Nothing is left where it fails; a package whose parity failed is kept, and marked in its report.
@@ -78,6 +85,7 @@ def convert(source: Any, target: str, out: Path | str | None = None, options: Op
     from migrate.facts import build_report
     from migrate.opmap import audit_package, load_target, resolve
 
+    options = with_examples(options, example_inputs)
     chosen = load_target(target)
     name = _package_name(source, options)
     folder = Path(out) if out is not None else Path(name)

@@ -152,16 +152,16 @@ def test_sizes_and_docstrings(path: Path) -> None:
 
 
 def test_tests_mirror_the_code() -> None:
-    """A module has its own test file, or its folder has one, or a test file in the mirrored folder."""
+    """`part/name.py` is tested in `tests/part/test_name.py`, or with its folder in `test_part.py`, there or beside it."""
     missing = []
     for path in sources():
         relative = path.relative_to(ROOT)
         if path.name.startswith("__"):
             continue
         folder = ROOT / "tests" / relative.parent
-        own = folder / f"test_{path.stem.lstrip('_')}.py"
-        of_folder = folder.parent / f"test_{folder.name}.py"
-        if not (own.exists() or of_folder.exists() or any(folder.glob("test_*.py"))):
+        whole = f"test_{folder.name}.py"
+        homes = (folder / f"test_{path.stem.lstrip('_')}.py", folder / whole, folder.parent / whole)
+        if not any(home.exists() for home in homes):
             missing.append(str(relative))
     assert missing == []
 

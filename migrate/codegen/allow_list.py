@@ -19,7 +19,7 @@ _REFUSED_NAMES = frozenset({
 })  # fmt: skip
 _ALLOWED_DUNDER = frozenset({"__init__"})
 _DUNDER_NAMES = frozenset({"__all__", "__file__", "__name__"})
-_REFUSED_ATTRIBUTES = frozenset({"system", "popen", "load", "save", "hub", "ops", "classes", "jit", "modules_from"})
+REFUSED_ATTRIBUTES = frozenset({"system", "popen", "load", "save", "hub", "ops", "classes", "jit", "modules_from"})
 _REFUSED_NODES = (
     ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.Global, ast.Nonlocal, ast.Lambda, ast.Delete,
     ast.Try, ast.With, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Match,
@@ -59,7 +59,7 @@ def _refuse(node: ast.AST, modules: frozenset[str] | set[str], package: str) -> 
         if node.id in _REFUSED_NAMES or dunder:
             yield f"names {node.id}"
     elif isinstance(node, ast.Attribute):
-        if (node.attr.startswith("__") and node.attr not in _ALLOWED_DUNDER) or node.attr in _REFUSED_ATTRIBUTES:
+        if (node.attr.startswith("__") and node.attr not in _ALLOWED_DUNDER) or node.attr in REFUSED_ATTRIBUTES:
             yield f"takes the attribute {node.attr}"
     elif isinstance(node, _REFUSED_NODES):
         yield f"holds a {type(node).__name__}"

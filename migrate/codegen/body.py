@@ -162,9 +162,7 @@ class BodyWriter:
         self._item = item
         reads = [v for v in self._reads(item) if not inline or v is not last]
         text = self.tensor(last) if last is not None else Expr("")
-        if inline:
-            reads += self._pending.pop().reads
-        return text, tuple(reads)
+        return text, (*reads, *(self._pending.pop().reads if inline else ()))
 
     def call(self, call: BlockCall) -> Expr:
         """The call of a block, with what it is given."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from migrate.codegen.expressions import hole
+from migrate.codegen.names import is_attribute
 from migrate.codegen.plan import Member
 from migrate.codegen.tree import Place
 from migrate.graph.ir import Value
@@ -69,6 +70,15 @@ def is_parameter(value: Value) -> bool:
     return value.weight is not None and value.weight.role == "parameter"
 
 
+def member(attr: str, text: str) -> Member:
+    """A module that another holds; a name that is no attribute's is kept all the same."""
+    return (
+        Member(attr=attr, text=text)
+        if is_attribute(attr)
+        else Member(attr="", text=f'self.add_module("{attr}", {text})')
+    )
+
+
 def loose_member(attr: str, value: Value, sizes: list[str]) -> Member:
     """A tensor that the module holds itself, of the right shape and not yet filled."""
     shape = ", ".join(sizes) if len(sizes) != 0 else "()"
@@ -84,8 +94,8 @@ def held_by_list(reference: str, attr: str, value: Value, sizes: list[str]) -> M
     """The same for a tensor that a list of modules holds, whose class is not ours to write."""
     made = loose_member(attr, value, sizes)
     if not made.attr:
-        return Member(attr="", text=made.text.replace("self.", f"self.{reference}.", 1))
-    return Member(attr="", text=f'self.{reference}.register_parameter("{attr}", {made.text})')
+        return Member(attr="", text=made.text.replace("self.", f"{reference}.", 1))
+    return Member(attr="", text=f'{reference}.register_parameter("{attr}", {made.text})')
 
 
 def reset(attr: str, value: Value) -> str:

@@ -19,12 +19,13 @@ from migrate.codegen.class_texts import (
     is_parameter,
     list_text,
     loose_member,
+    member,
     reset,
     top_commas,
 )
 from migrate.codegen.expressions import number
 from migrate.codegen.layers import Arg
-from migrate.codegen.names import Namespace, variables
+from migrate.codegen.names import Namespace, identifier, variables
 from migrate.codegen.plan import ClassPlan, Function, Member, Parameter, Statement
 from migrate.codegen.symbols import Symbols
 from migrate.codegen.tree import Place
@@ -156,10 +157,10 @@ class ClassBuilder:
 
         members: list[Member] = []
         for child in place.children.values():
-            members.append(Member(attr=child.attr, text=self._construct(child, take)))
+            members.append(member(child.attr, self._construct(child, take)))
             for holder, attr, value in _in_lists(child):
                 sizes = [take()[1] for _ in value.shape]
-                members.append(held_by_list(holder.reference(place).removeprefix("self."), attr, value, sizes))
+                members.append(held_by_list(holder.reference(place), attr, value, sizes))
         members += [loose_member(a, v, [take()[1] for _ in v.shape]) for a, v in place.loose.items()]
         kept: dict[str, str] = {}
         functions: list[Function] = []
@@ -278,7 +279,7 @@ def _parameter(slot: _Slot, slots: list[_Slot], space: Namespace, members: set[s
             return other.parameter
     wanted = slot.arg.config or slot.arg.name
     if slot.attr and (wanted in space or wanted in members):
-        wanted = f"{slot.attr}_{slot.arg.name}"
+        wanted = identifier(f"{slot.attr}_{slot.arg.name}")
     while wanted in members:
         wanted += "_"
     return space.claim(wanted)

@@ -116,7 +116,10 @@ def number(value: Any) -> str:
 
 def _short(value: float) -> float:
     """The shortest number that is the same float32, where the source stored a float32."""
-    return float(str(np.float32(value))) if float(np.float32(value)) == value else value
+    if float(np.float32(value)) != value:
+        return value
+    short = float(str(np.float32(value)))
+    return short if abs(short) <= float(np.finfo(np.float32).max) else value  # the largest one rounds up
 
 
 @dataclass(slots=True, kw_only=True)

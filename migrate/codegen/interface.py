@@ -95,7 +95,9 @@ def _inputs(block: Block, graph: Graph) -> None:
     block.ext = list(dict.fromkeys(v for item in block.items for v in inputs_of(item) if v not in made))
     makes = any(isinstance(item, FunctionCall) and item.node.op.makes for item in block.items)
     if block.borrows:
-        block.ext = list(dict.fromkeys([*block.ext, *(v for item in block.items for v in borrowed_by(item))]))
+        passed = [v for v in block.results if v not in made and (v.weight is None or v.weight.homes)]
+        borrowed = [v for item in block.items for v in borrowed_by(item)]
+        block.ext = list(dict.fromkeys([*block.ext, *passed, *borrowed]))
     if makes and not block.ext:
         block.ext = graph.inputs[:1]  # tells the device
 

@@ -14,7 +14,10 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
+from migrate.codegen.allow_list import REFUSED_ATTRIBUTES
+
 MAX_LENGTH = 60
+_KEY = re.compile(r"[\w \-+:/@#]+", re.ASCII)  # what may stand in a string as it is
 _USED_BY_EMITTED_CODE = {
     "self", "torch", "nn", "F", "math", "Any", "Tensor", "kernels", "functional", "runtime", "ModelConfig", "FROZEN",
     "config", "Model", "activation", "attention", "control", "conv", "elementwise", "index", "matmul", "norm", "pad",
@@ -38,8 +41,25 @@ def kept_attribute(name: str) -> bool:
     """Whether a name that the source gives a member can be an attribute of the emitted module as it is."""
     from torch import nn
 
-    legal = name.isidentifier() and name.isascii() and not keyword.iskeyword(name)
-    return legal and name not in {*dir(nn.Module()), "forward", "logits", "init_weights", "reset_parameters"}
+    return is_attribute(name) and name not in {
+        *dir(nn.Module()),
+        "forward",
+        "logits",
+        "init_weights",
+        "reset_parameters",
+    }
+
+
+@cache
+def kept_key(name: str) -> bool:
+    """Whether a name that is no attribute's can be a member's all the same, looked up by a string."""
+    return not is_attribute(name) and _KEY.fullmatch(name) is not None
+
+
+def is_attribute(name: str) -> bool:
+    """Whether emitted code may write the name behind a dot."""
+    legal = name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and not name.startswith("__")
+    return legal and name not in REFUSED_ATTRIBUTES
 
 
 @cache

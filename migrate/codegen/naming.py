@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from migrate.codegen.names import Namespace, identifier, kept_attribute, module_attributes
+from migrate.codegen.names import Namespace, identifier, kept_attribute, kept_key, module_attributes
 from migrate.codegen.plan import TensorPlan
 from migrate.codegen.tree import Block, ChainCall, ControlCall, FunctionCall, Item, LayerCall, Place, blocks_of
 from migrate.graph.ir import Value, tensors_in
@@ -19,7 +19,6 @@ _ROLE_OF_OP = {
     "embedding": "table", "cat": "token", "expand": "token", "pow": "exponent", "where": "fill", "index_select": "table",
     "gather": "table", "batch_norm": "scale", "layer_norm": "scale", "einsum": "weight",
 }  # fmt: skip
-_KEY = re.compile(r"[\w \-+:/@#]+", re.ASCII)  # what may stand in a string as it is
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,}")
 _NO_NAMES = {
     "output",
@@ -93,7 +92,7 @@ def _name_members(place: Place) -> None:
         return
     if place.is_dict:
         for segment, child in place.children.items():
-            child.attr = segment if _KEY.fullmatch(segment) else identifier(segment)
+            child.attr = segment if kept_key(segment) or kept_attribute(segment) else identifier(segment)
         return
     space = Namespace(module_attributes())
     children = list(place.children.items())
@@ -103,7 +102,7 @@ def _name_members(place: Place) -> None:
     for attr in place.loose:
         space.take(attr)
     for segment, child in children:
-        if child.cls and kept_attribute(segment):
+        if child.cls and (kept_attribute(segment) or kept_key(segment)):
             child.attr = segment
             space.take(segment)
     for segment, child in children:

@@ -207,8 +207,8 @@ def _output_names(graph: Graph) -> list[str]:
 
 def _tie(place: Place, attr: str, value: Value, owners: Owners, root: Place) -> Member:
     owner, owner_attr = owners.keys[value]
-    target = f"{place.reference(root)}.{attr}".removeprefix("self.")
-    return Member(attr=target, text=f"{owner.reference(root)}.{owner_attr}", comment="one tensor")
+    text = f"{place.reference(root)}.{attr} = {owner.reference(root)}.{owner_attr}"
+    return Member(attr="", text=text, comment="one tensor")
 
 
 def _classes(model: _Root, symbols: Symbols) -> tuple[ClassPlan, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from migrate.codegen.layers import Layer
+from migrate.codegen.names import is_attribute
 from migrate.graph.ir import Node, Value, tensors_in
 from migrate.graph.sizes import Dim, SizeOf, apply
 
@@ -59,7 +60,9 @@ class Place:
         outer = self.parent.reference(base)
         if self.parent.is_dict:
             return f'{outer}["{self.attr}"]'
-        return f"{outer}[{self.attr}]" if self.parent.is_list else f"{outer}.{self.attr}"
+        if self.parent.is_list:
+            return f"{outer}[{self.attr}]"
+        return f"{outer}.{self.attr}" if is_attribute(self.attr) else f'{outer}.get_submodule("{self.attr}")'
 
     @property
     def is_container(self) -> bool:

@@ -26,7 +26,7 @@ def batch_norm(
     del node
     affine = _affine(weight, bias)
     tracked = weight_of(running_mean, "buffer") and weight_of(running_var, "buffer")
-    if affine is None or not tracked or training or input.rank not in _RANK_OF:
+    if affine is None or not tracked or training is True or input.rank not in _RANK_OF:
         return None
     args = (
         Arg("num_features", running_mean.shape[0], positional=True),

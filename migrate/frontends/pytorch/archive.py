@@ -117,8 +117,8 @@ def _directory_size(file: BinaryIO, size: int) -> int:
     file.seek(size - tail_size)
     tail = file.read(tail_size)
     end = tail.rfind(b"PK\x05\x06")
-    if end < 0:
-        raise zipfile.BadZipFile("the directory at its end is missing")
+    if end < 0 or len(tail) - end < _END.size or end + _END.size + _END.unpack_from(tail, end)[7] != len(tail):
+        raise zipfile.BadZipFile("the directory at its end is missing")  # another may lie in a member
     claimed = _END.unpack_from(tail, end)[5]
     locator = end - _LOCATOR.size
     if locator >= 0 and tail[locator:].startswith(b"PK\x06\x07"):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch.fx import Node
 
 MODE_ARGUMENTS = {"train", "training", "use_input_stats"}
+_SAME = ("contiguous", "clone", "alias")
 _DRAWS = {"bernoulli", "bernoulli_", "rand", "rand_like"}
 _OF_DROP_PATH = _DRAWS | {
     "new_empty", "empty", "div", "div_", "mul", "mul_", "add", "floor", "floor_", "new_ones", "ones", "to", "empty_like",
@@ -94,8 +95,26 @@ def counts_batches(node: Any) -> bool:
     return short_name(node) == "add_" and "num_batches_tracked" in str(node.args[0])
 
 
+def changes(node: Any) -> bool:
+    """Whether a node works in place."""
+    return short_name(node).endswith("_") and not short_name(node).endswith("__")
+
+
 def _steps(graph: Any) -> list[Any]:
-    return [n for n in graph.nodes if n.op == "call_function" and not is_size(n) and not counts_batches(n)]
+    skipped = (is_size, counts_batches, _is_same)
+    return [n for n in graph.nodes if n.op == "call_function" and not any(test(n) for test in skipped)]
+
+
+def _is_same(node: Any) -> bool:
+    """Whether a node gives what it is given, in memory of its own at most."""
+    return node.op == "call_function" and short_name(node) in _SAME
+
+
+def _origin(node: Any) -> Any:
+    """The node whose value a node passes on."""
+    while _is_same(node):
+        node = node.args[0]
+    return node
 
 
 def _token(node: Any) -> tuple[str, str]:
@@ -124,18 +143,23 @@ class _Comparer:
                     self.result.arguments[node] = self._both(node, other)
             elif node in partner:
                 self.result.arguments[node] = self._both(node, partner[node])
-            elif node.op == "call_function" and is_size(node):
+            elif node.op == "call_function" and (is_size(node) or _is_same(node)):
                 self.result.arguments[node] = (node.args, dict(node.kwargs))
             elif node.op == "call_function":
                 self._problem(node, "it is computed in evaluation only")
                 self.result.arguments[node] = (node.args, dict(node.kwargs))
-        unpaired = [n for n in theirs if n not in self.pair and n not in self.explained and n.users]
+        unpaired = [n for n in theirs if n not in self.pair and n not in self.explained and (n.users or changes(n))]
         for node in unpaired:
             if not self.result.problems:
                 self._problem(node, "it is computed in training only")
         return self.result
 
     def _inputs(self) -> None:
+        for name, body in self.evaluation.graph_module.named_children():
+            other = getattr(self.training.graph_module, name, None)
+            if getattr(other, "code", None) != getattr(body, "code", None):
+                (node,) = (n for n in self.evaluation.graph.nodes if n.op == "get_attr" and n.target == name)
+                self._problem(node, "what runs without gradients differs")
         ours = [n for n in self.evaluation.graph.nodes if n.op in ("placeholder", "get_attr")]
         theirs = {(n.op, n.target): n for n in self.training.graph.nodes if n.op in ("placeholder", "get_attr")}
         self.pair.update((theirs[n.op, n.target], n) for n in ours if (n.op, n.target) in theirs)
@@ -180,13 +204,14 @@ class _Comparer:
         return ByMode(theirs, ours)
 
     def _merge_nodes(self, ours: Any, theirs: Any, user: Any) -> Any:
-        if self.pair.get(theirs) is ours or (is_size(ours) and is_size(theirs)):
+        origin, theirs = _origin(ours), _origin(theirs)
+        if self.pair.get(theirs) is origin or (is_size(ours) and is_size(theirs)):
             return ours
         if theirs in self.pair:
             self._problem(user, "it takes another value in training")
             return ours
         if theirs not in self.regions:
-            found = self._region(ours, theirs)
+            found = self._region(origin, theirs)
             if found is None:
                 self._problem(theirs, "it is computed in training only, and is no dropout or stochastic depth")
                 return ours
@@ -202,6 +227,7 @@ class _Comparer:
             node = stack.pop()
             if node in inside or (is_size(node) and node.op == "call_function"):
                 continue
+            node = _origin(node)
             if node in self.pair or node.op != "call_function":
                 border.add(node)
                 continue

@@ -169,7 +169,8 @@ def _baked_batch(exported: ExportedProgram, names: Sequence[str]) -> int:
     shapes = [
         node.meta["val"].shape for node in exported.graph.nodes if node.op == "placeholder" and node.name in names
     ]
-    if any(not isinstance(size, int) for shape in shapes for size in shape):
+    sizes = [size for shape in shapes for size in shape if not isinstance(size, int)]
+    if any(size.node.expr.free_symbols for size in sizes):  # export leaves a symbol whose value it has fixed
         return 1
     return next((int(shape[0]) for shape in shapes if len(shape)), 1)
 
@@ -223,7 +224,7 @@ def _state_of_program(exported: ExportedProgram) -> Iterator[StateFact]:
         yield _fact(key, tensor, "parameter" if key in parameters else "buffer", True, first)
     for key in signature.buffers:
         if key in hidden:
-            yield _fact(key, exported.constants[key], "buffer", False, first)
+            yield _fact(key, exported.constants[key], "buffer", False, first)  # pyright: ignore[reportArgumentType]
 
 
 def _fact(key: str, tensor: torch.Tensor, kind: Any, persistent: bool, first: dict[Any, str]) -> StateFact:
@@ -275,7 +276,7 @@ def _outputs_of(exported: ExportedProgram) -> tuple[OutputFact, ...]:
 
     (output,) = (n for n in exported.graph.nodes if n.op == "output")
     leaves: list[Any] = list(output.args[0])
-    tree = pytree.tree_unflatten(list(range(len(leaves))), exported.call_spec.out_spec)
+    tree = pytree.tree_unflatten(list(range(len(leaves))), exported.call_spec.out_spec)  # pyright: ignore[reportArgumentType]
     paths = [path for path, _ in pytree.tree_flatten_with_path(tree)[0]]
     facts: list[OutputFact] = []
     for path, leaf in zip(paths, leaves, strict=True):

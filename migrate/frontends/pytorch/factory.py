@@ -111,13 +111,13 @@ def take_apart(found: Any, reference: str) -> Built:
     from torch import nn
 
     if isinstance(found, nn.Module):
-        return Built(module=found, inputs=None, training={})
+        return Built(module=_plain_module(found), inputs=None, training={})
     if isinstance(found, tuple | list) and len(found) == 2 and isinstance(found[0], nn.Module):
-        return Built(module=found[0], inputs=found[1], training={})
+        return Built(module=_plain_module(found[0]), inputs=found[1], training={})
     parts = _parts(found)
     if isinstance(parts.get("module"), nn.Module):
         training = {name: parts[name] for name in PARTS[2:] if parts.get(name) is not None}
-        return Built(module=parts["module"], inputs=parts.get("inputs"), training=training)
+        return Built(module=_plain_module(parts["module"]), inputs=parts.get("inputs"), training=training)
     what = f"{reference} gives a {type(found).__name__}"
     raise _refused(
         "MIG128", what, reference, f"expected an nn.Module, (module, inputs), or a dict of {', '.join(PARTS)}"
@@ -178,6 +178,15 @@ def _is_module(found: Any) -> bool:
     from torch import nn
 
     return isinstance(found, nn.Module)
+
+
+def _plain_module(module: nn.Module) -> nn.Module:
+    """The module, or what stands for a scripted one."""
+    import torch
+
+    from migrate.frontends.pytorch.torchscript import shell_of
+
+    return shell_of(module) if isinstance(module, torch.jit.ScriptModule) else module
 
 
 def _required(found: Any) -> list[str]:

@@ -29,6 +29,7 @@ from migrate.graph.sizes import apply
 
 HALF = {"float16": "float32", "bfloat16": "float32"}
 _SKIPPED = ("_assert", "sym_constrain_range", "_set_grad_enabled", "_check")
+_INLINED = ("wrap_with_set_grad_enabled", "wrap_with_autocast")
 _ON_SIZES = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc}
 
 
@@ -65,7 +66,10 @@ class Importer:
         if node.target is operator.getitem:
             return given[0][given[1]]
         if is_higher_order(node):
-            return handler_of(node)(self.builder, *given, **named)
+            if name in _INLINED:
+                return self.inlined(name, given)
+            inner = [partial(self.subgraph, g) if hasattr(g, "graph") else g for g in given]
+            return handler_of(node)(self.builder, *inner, **named)
         if not hasattr(node.target, "_schema"):
             return self.of_sizes(node, given)
         if name == "sym_size":
@@ -73,8 +77,30 @@ class Importer:
         if name == "sym_numel":
             return math.prod(given[0].shape) if all(isinstance(s, int) for s in given[0].shape) else _count(given[0])
         handler = handler_of(node)
-        assert handler is not None
+        if handler is None:
+            raise Unsupported("the operator is not supported")
         return handler(self.builder, *given, **named)
+
+    def inlined(self, name: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A part of the model that runs with or without gradients, or autocast, read where it stands."""
+        place = next(k for k, value in enumerate(given) if hasattr(value, "graph"))
+        if name == "wrap_with_autocast" and given[2]:
+            raise Unsupported("a part of the model switches autocast on", "choose the precision of the whole package")
+        before = self.no_grad
+        if name == "wrap_with_set_grad_enabled":
+            self.no_grad = not given[0]
+        operands = iter(given[place + 1 :])
+        result: tuple[Any, ...] = ()
+        for node in given[place].graph.nodes:
+            if node.op == "placeholder":
+                self.env[node] = next(operands)
+            elif node.op == "output":
+                result = self.value(node.args[0])
+            else:
+                self.comparison.arguments[node] = (node.args, dict(node.kwargs))
+                self.node(node)
+        self.no_grad = before
+        return result
 
     def of_sizes(self, node: Any, given: tuple[Any, ...]) -> Any:
         """Arithmetic on sizes."""
@@ -94,8 +120,6 @@ class Importer:
         import torch
         import torch.fx
 
-        if isinstance(arg, torch.fx.Node) and arg.op == "get_attr":
-            return partial(self.subgraph, getattr(arg.graph.owning_module, str(arg.target)))
         if isinstance(arg, torch.fx.Node):
             return self.mutations.current(self, arg)
         if isinstance(arg, Region):
@@ -114,6 +138,8 @@ class Importer:
         for node in module.graph.nodes:
             if node.op == "placeholder":
                 self.env[node] = next(given)
+            elif node.op == "get_attr":
+                self.env[node] = getattr(module, str(node.target))
             elif node.op == "call_function":
                 self.comparison.arguments[node] = (following(node), dict(node.kwargs))
                 self.node(node)
@@ -210,7 +236,7 @@ def unsupported(program: Program) -> list[Diagnostic]:
         if node.op != "call_function" or short_name(node).startswith((*_SKIPPED, "sym_")):
             continue
         if not hasattr(node.target, "_schema"):
-            if is_higher_order(node) and handler_of(node) is None:
+            if is_higher_order(node) and short_name(node) not in _INLINED and handler_of(node) is None:
                 places.setdefault(str(node.target), []).append(node)
             continue
         if handler_of(node) is None:
@@ -242,8 +268,9 @@ def attempt(program: Program, samples: dict[Any, tuple[int, int, int]], again: b
         for current in program.evaluation.graph.nodes:
             if current.op == "call_function":
                 importer.node(current)
+            elif current.op == "get_attr":
+                importer.env[current] = getattr(program.evaluation.graph_module, current.target)
             elif current.op == "output":
-                importer.mutations.check(importer)
                 importer.outputs(current)
     except InferenceError as fault:
         raise _failed("MIG304", "the shapes do not fit", current, str(fault)) from fault

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from migrate.frontends.pytorch.compare import Region
 from migrate.frontends.pytorch.registry import Unsupported
 from migrate.graph import Value
 
@@ -32,7 +34,6 @@ class Mutations:
 
     views: dict[Any, _View] = field(default_factory=dict[Any, _View])
     versions: dict[Any, int] = field(default_factory=dict[Any, int])
-    changed: list[Any] = field(default_factory=list[Any])
 
     def current(self, importer: Importer, node: Any) -> Any:
         """The value of a node now."""
@@ -48,7 +49,7 @@ class Mutations:
 
     def note(self, importer: Importer, node: Any, name: str, args: Any) -> None:
         """Remember that a node shows another's memory, or change what it works on in place."""
-        if not args or not hasattr(args[0], "op") or name.startswith("sym_"):
+        if not args or isinstance(args[0], Region) or not hasattr(args[0], "op") or name.startswith("sym_"):
             return
         base = args[0]
         if name.endswith("_") and not name.endswith("__"):
@@ -58,34 +59,25 @@ class Mutations:
             self.views[node] = _View(base, _same, _whole, self._version(base))
             return
         write = _WRITES.get(name)
-        if write is None:
+        if write is None and not _shows(node):
             return
-        rest, value = args[1:], importer.env[node]
-        if not isinstance(value, Value) or not isinstance(importer.env.get(base), Value):
-            return
+        rest = args[1:]
 
         def take() -> Any:
             given, named = importer.value(args), {k: importer.value(v) for k, v in node.kwargs.items()}
             return importer.made(node, name, given, named)
 
-        self.views[node] = _View(
-            base, take, lambda b, whole, part: write(b, whole, part, *map(importer.value, rest)), self._version(base)
-        )
+        def put(b: Any, whole: Value, part: Value) -> Value:
+            assert write is not None
+            return write(b, whole, part, *map(importer.value, rest))
 
-    def check(self, importer: Importer) -> None:
-        """Refuse a model that changes what it keeps, beyond what its layers do by themselves."""
-        for node in self.changed:
-            if node.op == "placeholder" and node not in importer.builder.graph.inputs:
-                kept = [v.weight for v in importer.builder.graph.state if v is self.original.get(node)]
-                if kept:
-                    raise Unsupported(f"the model changes its own {kept[0].source!r} while it runs")  # pyright: ignore[reportOptionalMemberAccess]
-
-    original: dict[Any, Value] = field(default_factory=dict[Any, Value])
+        self.views[node] = _View(base, take, None if write is None else put, self._version(base))
 
     def _assign(self, importer: Importer, node: Any, value: Any) -> None:
         if node.op == "placeholder":
-            self.changed.append(node)
-            self.original.setdefault(node, importer.env[node])
+            kept = importer.env[node].weight
+            if kept is not None and kept.homes:
+                raise Unsupported(f"the model changes its own {kept.source!r} while it runs")
         view = self.views.get(node)
         if view is not None:
             if view.write is None:
@@ -98,6 +90,14 @@ class Mutations:
 
     def _version(self, node: Any) -> int:
         return self.versions.get(node, 0)
+
+
+def _shows(node: Any) -> bool:
+    """Whether a node's results show the memory of what it is given, by its schema, or are parts of such results."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None:
+        return node.target is operator.getitem
+    return any(result.alias_info is not None for result in schema.returns)
 
 
 def _same() -> Any:
@@ -115,7 +115,7 @@ def _reshaped(b: Any, whole: Value, part: Value, *_: Any) -> Value:
 
 def _transposed(b: Any, whole: Value, part: Value, *dims: Any) -> Value:
     del whole
-    return b.transpose(part, *dims)
+    return b.transpose(part, *(dims or (-2, -1)))
 
 
 def _permuted(b: Any, whole: Value, part: Value, dims: Any) -> Value:
@@ -140,7 +140,7 @@ def _sliced(
 
 _WRITES: dict[str, Any] = {
     **dict.fromkeys(("view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze"), _reshaped),
-    "transpose": _transposed,
+    **dict.fromkeys(("transpose", "t"), _transposed),
     "permute": _permuted,
     "select": _selected,
     "slice": _sliced,

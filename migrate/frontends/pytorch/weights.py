@@ -63,6 +63,7 @@ def _value(importer: Importer, fact: StateFact, homes: tuple[str, ...]) -> Value
         source_shape=fact.shape,
         role=fact.kind,
         trainable=fact.kind == "parameter" and fact.requires_grad,
+        kind="num_batches_tracked" if fact.key.endswith("num_batches_tracked") else "",
         maker="module",
         homes=homes,
         persistent=fact.persistent,

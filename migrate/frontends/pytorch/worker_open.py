@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 Source = Literal["pt2", "torchscript", "pickle", "factory"]
+_LOADERS = {"pickle": "factory:open_pickle", "torchscript": "torchscript:open_torchscript"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ def open_program(
         if kind == "factory":
             worker.ask("factory:open_factory", reference=str(source))
         else:
-            worker.ask(f"factory:open_{kind}", path=str(Path(source).resolve()))
+            worker.ask(_LOADERS[kind], path=str(Path(source).resolve()))
         return _exported(worker, examples)
     except BaseException:
         worker.close()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from migrate.errors import Diagnostic
+from migrate.errors import Diagnostic, MigrateError
 from migrate.frontends.pytorch.files_pt2 import load_pt2
 from migrate.frontends.pytorch.program import ModuleFact, OutputFact, Program, StateFact
 from migrate.frontends.pytorch.setup import TrainingSetup, setup_from_dict
@@ -23,15 +23,20 @@ def export(session: Session, folder: Path, arguments: dict[str, Any]) -> dict[st
     from migrate.frontends.pytorch.example import example_call
     from migrate.frontends.pytorch.export import export_module
     from migrate.frontends.pytorch.factory import users_code
+    from migrate.frontends.pytorch.torchscript import fault_in_script, has_one_mode
 
     session.inputs = example_call(session.module, session.inputs, arguments["shapes"], arguments["example"])
     logging.disable(logging.ERROR)  # torch logs what it raises as well
     try:
         with users_code("the module cannot be exported", "MIG126"):
             program = export_module(session.module, session.inputs)
+    except MigrateError as fault:
+        if (found := fault_in_script(fault)) is not None:
+            raise MigrateError([found], fault.status) from fault
+        raise
     finally:
         logging.disable(logging.NOTSET)
-    write_program(program, folder)
+    write_program(replace(program, training=None) if has_one_mode(session.module) else program, folder)
     return {}
 
 

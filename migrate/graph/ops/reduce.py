@@ -40,6 +40,7 @@ for _name in (
     "count_nonzero",
     "nansum",
     "nanmean",
+    "diff",
     "cosine_similarity",
     "pairwise_distance",
     "cdist",

@@ -85,7 +85,8 @@ def test_declaring_a_name_twice_shows_both_places() -> None:
 
 
 MADE: dict[str, tuple[Any, ...]] = {
-    "arange": (3,), "full": ((2,), 1.0), "eye": (2,), "size_tensor": ([1, 2],), "randn": (2,), "rand": (2,), "linspace": (0, 1, 3),
+    "arange": (3,), "full": ((2,), 1.0), "eye": (2,), "size_tensor": ([1, 2],), "randn": (2,), "rand": (2,),
+    "linspace": (0, 1, 3),
 }  # fmt: skip
 
 

@@ -17,9 +17,9 @@ def aten_batch_norm(
     del cudnn_enabled
     if running_mean is None or training is True:
         return b.batch_norm(input, running_mean, running_var, weight, bias, training=True, momentum=momentum, eps=eps)
-    op = b.batch_norm if isinstance(training, ByMode) else b.frozen_batch_norm
-    kwargs = {"momentum": momentum} if isinstance(training, ByMode) else {}
-    return op(input, running_mean, running_var, weight, bias, **kwargs, eps=eps)
+    if not isinstance(training, ByMode):
+        return b.frozen_batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
+    return b.batch_norm(input, running_mean, running_var, weight, bias, training=training, momentum=momentum, eps=eps)
 
 
 @aten_op("aten.instance_norm")

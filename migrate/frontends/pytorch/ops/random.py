@@ -11,7 +11,7 @@ from migrate.graph import Builder, ByMode, Value
 def _dropout(b: Builder, kind: str, input: Value, p: float, train: Any) -> Value:
     if isinstance(train, ByMode):
         return getattr(b, kind)(input, p)
-    return getattr(b, f"constant_{kind}")(input, p, training=True) if train else input
+    return getattr(b, f"constant_{kind}")(input, p, True) if train else input
 
 
 @aten_op("aten.dropout")

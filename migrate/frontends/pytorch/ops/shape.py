@@ -145,6 +145,8 @@ def aten_chunk(b: Builder, self: Value, chunks: int, dim: int = 0) -> Any:
     total = self.shape[dim]
     if isinstance(total, int) and total % chunks == 0:
         return b.chunk(self, chunks, dim=dim)
+    if isinstance(total, int):
+        return aten_split(b, self, -(-total // chunks), dim)
     raise Unsupported(f"an axis of {total} in {chunks} parts")
 
 
@@ -228,7 +230,7 @@ def aten_ones(b: Builder, *args: Any, dtype: str | None = None, **ignored: Any) 
 
 def _full_of(b: Builder, args: tuple[Any, ...], value: Any, dtype: str | None) -> Value:
     like = args[0] if isinstance(args[0], Value) else None
-    size = args[0] if like is None else args[1]
+    size: Any = args[0] if like is None else args[1]
     kind = _dtype(dtype, f"torch.{like.dtype}" if like is not None else "torch.float32")
     return b.full(tuple(size), value, dtype=kind)
 
@@ -291,3 +293,9 @@ def aten_one_hot(b: Builder, self: Value, num_classes: int = -1) -> Value:
     if num_classes < 0:
         raise Unsupported("one_hot without a number of classes", "give num_classes")
     return b.one_hot(self, num_classes)
+
+
+@aten_op("aten.size.int")
+def aten_size(b: Builder, input: Value, dim: int) -> Any:
+    """The form that TorchScript traces."""
+    return input.shape[dim]

@@ -84,6 +84,11 @@ HOSTILE = {
     ),
     "large directory": (directory_of(1 << 30), "MIG121", "its directory takes"),
     "cut off": (named("a/x", "a/y")[:-30], "MIG120", "directory"),
+    "cut off behind an archive in it": (
+        written(lambda a: a.writestr("a/x", named("b/x")))[:-20],
+        "MIG120",
+        "directory",
+    ),
     "head alone": (b"PK\x03\x04", "MIG120", "directory"),
     "empty": (b"", "MIG120", "directory"),
     "directory elsewhere": (

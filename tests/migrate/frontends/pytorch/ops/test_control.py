@@ -72,15 +72,7 @@ def results(module: nn.Module, x: Tensor) -> tuple[list[Tensor], dict[str, Tenso
     return [o.detach() for o in outputs], found
 
 
-CASES = [
-    (Cond, (3, 4), "if x.sum() > 0"),
-    (Scan, (3, 5, 4), "for "),
-    (While, (3, 4), "while True"),
-    (Map, (3, 4), "for "),
-]
-
-
-@pytest.mark.parametrize(("kind", "shape", "_text"), CASES, ids=lambda v: getattr(v, "__name__", None))
+@pytest.mark.parametrize(("kind", "shape"), [(Cond, (3, 4)), (Scan, (3, 5, 4)), (While, (3, 4)), (Map, (3, 4))])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_control_flow_computes_and_learns_as_the_source(kind: Any, shape: tuple[int, ...], sign: float) -> None:
     torch.manual_seed(0)

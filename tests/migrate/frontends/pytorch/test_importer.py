@@ -1,0 +1,153 @@
+"""What the import makes of modes, changes in place and names; the text that comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+import migrate
+from migrate.errors import MigrateError
+from migrate.frontends.pytorch import export_module, load_pytorch
+from tests.migrate.frontends.pytorch.models import CASES, GPT, Encoder, Mixer, Shared
+from tests.migrate.frontends.pytorch.parity import check, plan_of, text_of
+
+
+class Of(nn.Module):
+    """A function as a module, with a parameter."""
+
+    def __init__(self, function: Callable[[nn.Module, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+        self.scale = nn.Parameter(torch.full((6,), 1.5))
+        self.register_buffer("count", torch.zeros(6))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(self, x * self.scale)
+
+
+def into_column(m: nn.Module, x: Tensor) -> Tensor:
+    x[:, 0] = 1.0
+    return x
+
+
+def into_view(m: nn.Module, x: Tensor) -> Tensor:
+    x.view(-1, 2, 3)[:, 1].mul_(2.0)
+    return x
+
+
+def through_transpose(m: nn.Module, x: Tensor) -> Tensor:
+    y = x.t()
+    y[1:3] += 1.0
+    return x + y.t()
+
+
+def old_view(m: nn.Module, x: Tensor) -> Tensor:
+    """A view that was taken before the change shows it."""
+    view = x[:, 2:]
+    x.add_(1.0)
+    return view * 2
+
+
+def by_index(m: nn.Module, x: Tensor) -> Tensor:
+    x[:, torch.tensor([1, 3])] = 0.5
+    return x
+
+
+def by_mask(m: nn.Module, x: Tensor) -> Tensor:
+    x[x > 0.5] = 0.0
+    return x
+
+
+def without_gradient(m: nn.Module, x: Tensor) -> Tensor:
+    with torch.no_grad():
+        y = x * 3
+    return x * y.detach()
+
+
+IN_PLACE = (into_column, into_view, through_transpose, old_view, by_index, by_mask, without_gradient)
+
+
+@pytest.mark.parametrize("function", IN_PLACE, ids=lambda f: f.__name__)
+def test_a_change_in_place(function: Callable[[nn.Module, Tensor], Tensor]) -> None:
+    check(Of(function), (torch.randn(4, 6),), (torch.randn(5, 6),))
+
+
+def counts(m: nn.Module, x: Tensor) -> Tensor:
+    m.count.add_(1.0)
+    return x + m.count
+
+
+def noise(m: nn.Module, x: Tensor) -> Tensor:
+    return x + torch.randn_like(x) if m.training else x
+
+
+def other_branch(m: nn.Module, x: Tensor) -> Tensor:
+    return F.relu(x) if m.training else F.gelu(x)
+
+
+REFUSED = {"MIG203": counts, "MIG320": noise, "MIG320 ": other_branch}
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_what_cannot_come_along_is_refused_at_the_users_line(code: str) -> None:
+    with pytest.raises(MigrateError) as caught:
+        load_pytorch(export_module(Of(REFUSED[code]), (torch.randn(4, 6),)))
+    assert {d.code for d in caught.value.diagnostics} == {code.strip()}
+    assert all("test_importer.py" in d.where for d in caught.value.diagnostics)
+
+
+def always(m: nn.Module, x: Tensor) -> Tensor:
+    return F.dropout(x, 0.5)
+
+
+def never(m: nn.Module, x: Tensor) -> Tensor:
+    return F.dropout(x, 0.5, training=False)
+
+
+def sometimes(m: nn.Module, x: Tensor) -> Tensor:
+    return F.dropout(x, 0.5) if m.training else x
+
+
+DROPOUTS = {always: ["mul", "constant_dropout"], never: ["mul"], sometimes: ["mul", "dropout"]}
+
+
+@pytest.mark.parametrize("function", DROPOUTS, ids=lambda f: f.__name__)
+def test_a_dropout_is_on_when_the_source_has_it_on(function: Callable[[nn.Module, Tensor], Tensor]) -> None:
+    graph = load_pytorch(export_module(Of(function), (torch.randn(4, 6),)))
+    assert [node.op.name for node in graph.nodes] == DROPOUTS[function]
+
+
+def test_stochastic_depth_follows_the_mode() -> None:
+    text = text_of(plan_of(Mixer(), CASES["mixer"][1]))
+    assert "random.drop_path(" in text
+    assert ", 0.2, self.training)" in text
+
+
+def test_attention_drops_in_training_only() -> None:
+    assert "dropout_p=0.1 if self.training else 0.0" in text_of(plan_of(Encoder(), CASES["encoder"][1]))
+
+
+def test_classes_have_the_authors_names_and_containers_stay() -> None:
+    text = text_of(plan_of(GPT(), CASES["gpt"][1]))
+    assert "class CausalSelfAttention(nn.Module):" in text
+    assert "class GPTBlock(nn.Module):" in text
+    assert 'self.transformer["wte"]' in text
+    assert 'self.register_buffer("bias", torch.zeros(1, 1, 32, 32), persistent=False)' in text
+
+
+def test_frozen_statistics_stay_frozen() -> None:
+    text = text_of(plan_of(Shared(), CASES["shared"][1]))
+    assert "class FrozenBatchNorm(nn.Module):" in text
+    assert 'nn.ModuleDict({"a-b"' in text
+
+
+def test_the_python_api_takes_a_module() -> None:
+    module = nn.Sequential(nn.Linear(4, 3), nn.ReLU()).eval()
+    made = migrate.to_module(module, example_inputs=(torch.randn(2, 4),))
+    x = torch.randn(5, 4)
+    assert torch.allclose(made(x), module(x))
+    assert made.state_dict().keys() == module.state_dict().keys()
