@@ -44,7 +44,7 @@ class CasePlan:
 def operations_per_sample(graph: Graph) -> float:
     """Floating-point operations of the layers with weights at the first sampled sizes, for one sample."""
     total = 0.0
-    for node in graph.nodes:
+    for node in graph.all_nodes:
         weights = [v for v in tensors_in(node.args) if v.weight is not None and v.rank > 1]
         if not weights or node.op.name == "embedding":
             continue

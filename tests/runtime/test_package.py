@@ -37,3 +37,8 @@ def test_equal_generators_draw_equal_tensors():
 
 def test_an_error_has_an_exit_status():
     assert (PackageError("wrong").status, PackageError("unreadable", status=3).status) == (2, 3)
+
+
+def test_integers_that_a_branch_depends_on_are_drawn_among_its_values() -> None:
+    drawn = TensorSpec(name="x", shape=("batch",), dtype="int64", choices=(7, 9)).draw({}, 200, torch.Generator())
+    assert set(drawn.tolist()) == {7, 9} and drawn.dtype == torch.int64

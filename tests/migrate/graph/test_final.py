@@ -2,7 +2,7 @@
 
 import pytest
 
-from migrate.graph.final import final_activation
+from migrate.graph.final import final_activation, is_probability
 from migrate.graph.text import parse_graph
 
 HEAD = "graph m\ninput %x: float32[batch=2|3|5, 4]\n"
@@ -23,3 +23,20 @@ def test_an_activation_is_final_where_nothing_else_uses_it(body: str, op: str | 
     graph = parse_graph(HEAD + body)
     found = final_activation(graph.outputs[0], graph.users())
     assert (found.op.name if found else None) == op
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("%y = sigmoid(%x)\n%z = mean(%y)\nreturn %z", True),
+        ("%y = sigmoid(%x)\n%z = mul(%y, 2.0)\nreturn %z", False),
+        (
+            "%z = if_(%f)\n  block\n    %a = sigmoid(%x)\n    yield %a\n  block\n    %c = softmax(%x, -1)\n    yield %c\nreturn %z",
+            True,
+        ),
+        ("%z = if_(%f)\n  block\n    %a = sigmoid(%x)\n    yield %a\n  block\n    yield %x\nreturn %z", False),
+    ],
+)
+def test_a_probability_is_one_through_averages_and_branches(body: str, expected: bool) -> None:
+    graph = parse_graph(HEAD + "input %f: bool[]\n" + body)
+    assert is_probability(graph.outputs[0]) is expected

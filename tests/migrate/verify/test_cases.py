@@ -6,7 +6,15 @@ import pytest
 import torch
 
 from migrate.graph import Builder, Weight
-from migrate.verify.cases import COSTLY, VERY_COSTLY, draw_inputs, operations_per_sample, other_sizes, plan_cases
+from migrate.verify.cases import (
+    COSTLY,
+    VERY_COSTLY,
+    CasePlan,
+    draw_inputs,
+    operations_per_sample,
+    other_sizes,
+    plan_cases,
+)
 
 
 @dataclass
@@ -78,3 +86,9 @@ def test_integers_stay_below_their_bound_and_inputs_repeat():
     tensor = draw_inputs(plan, cases[0])[0]
     assert tensor.dtype == torch.int64 and set(tensor.unique().tolist()) == {0, 1, 2}
     assert torch.equal(tensor, draw_inputs(plan, cases[0])[0])
+
+
+def test_values_that_a_branch_depends_on_come_in_turn() -> None:
+    plan = Plan([Spec("mode", (), "int64", batch_axis=None, choices=(7, 8))])
+    drawn = {int(draw_inputs(plan, CasePlan(name="c", batch=None, seed=seed))[0]) for seed in (2, 3)}
+    assert drawn == {7, 8}

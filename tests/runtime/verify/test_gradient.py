@@ -104,3 +104,21 @@ def test_kinks_do_not_fail_it(seed):
     layers = [layer for _ in range(4) for layer in (nn.Linear(6, 6), nn.ReLU6(), nn.BatchNorm1d(6), nn.Hardswish())]
     found = checks(nn.Sequential(*layers))
     assert all(check.passed for check in found.values())
+
+
+class Choosing(nn.Module):
+    """One of two layers, by the sign of the input's sum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left, self.right = nn.Linear(6, 2), nn.Linear(6, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.left(x) if x.sum() > 0 else self.right(x)
+
+
+def test_parameters_of_a_branch_are_looked_for_at_further_inputs():
+    x = torch.rand(2, 6)
+    alone = {check.name: check for check in check_gradient(Choosing().eval(), [x])}
+    assert not alone["gradient: present"].passed
+    assert all(check.passed for check in check_gradient(Choosing().eval(), [x], further=[[x + 1], [-x]]))
