@@ -48,6 +48,26 @@ def dict_text(place: Place, members: list[tuple[str, str]]) -> str:
     return f"nn.ModuleDict({{{inner}}})"
 
 
+def kind_of(value: Value) -> tuple[Any, ...]:
+    """What of a tensor that a module holds cannot be an argument of its class."""
+    return is_parameter(value), value.dtype, value.rank, value.weight is None or value.weight.persistent
+
+
+def held_in_lists(place: Place) -> list[tuple[Place, str, Value]]:
+    """The tensors that a list holds itself, and the lists in it."""
+    if not place.is_container:
+        return []
+    own = [(place, attr, value) for attr, value in place.loose.items()]
+    return own + [held for child in place.children.values() for held in held_in_lists(child)]
+
+
+def origin_of(place: Place) -> str:
+    """One of the source's nodes that a module computes."""
+    if place.nodes:
+        return next((name for node in place.nodes for name in node.origin), "")
+    return next((found for child in place.children.values() if (found := origin_of(child))), "")
+
+
 def annotation(values: list[Any]) -> str:
     """The type of an argument that takes these values."""
     kinds = dict.fromkeys(_kind(v) for v in values)

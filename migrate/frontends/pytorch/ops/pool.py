@@ -99,7 +99,9 @@ def aten_adaptive_max_pool3d(b: Builder, self: Value, output_size: Any) -> Any:
 def aten_max_unpool(b: Builder, self: Value, indices: Value, output_size: Any, *ignored: Any) -> Value:
     """Back to where the largest elements were."""
     rank = len(output_size)
-    kernel = [out // own if isinstance(own, int) else 0 for out, own in zip(output_size, self.shape[-rank:], strict=True)]
+    kernel = [
+        out // own if isinstance(own, int) else 0 for out, own in zip(output_size, self.shape[-rank:], strict=True)
+    ]
     if any(k * own != out for k, own, out in zip(kernel, self.shape[-rank:], output_size, strict=True)):
         raise Unsupported(f"unpooling from {self.shape[-rank:]} to {tuple(output_size)}")
     return getattr(b, f"max_unpool{rank}d")(self, indices, tuple(kernel))
