@@ -12,9 +12,21 @@ from typing import Any
 from migrate.codegen.body import Body, Line
 from migrate.codegen.class_names import wanted_name
 from migrate.codegen.class_texts import (
-    annotation, dict_text, fill, held_by_list, held_in_lists, is_parameter, kind_of, list_text, loose_member, member,
-    origin_of, reset, top_commas,
-)  # fmt: skip
+    annotation,
+    dict_text,
+    fill,
+    held_by_list,
+    held_in_lists,
+    is_parameter,
+    kind_of,
+    list_text,
+    loose_member,
+    member,
+    origin_of,
+    reset,
+    same_meaning,
+    top_commas,
+)
 from migrate.codegen.expressions import number
 from migrate.codegen.layers import Arg
 from migrate.codegen.names import Namespace, identifier, variables
@@ -23,10 +35,6 @@ from migrate.codegen.symbols import Symbols
 from migrate.codegen.tree import Place, collect_levels
 
 MAX_LINE = 88  # of a statement and its comment, without indentation
-_CHANNELS = frozenset({
-    "in_channels", "out_channels", "num_features", "in_features", "out_features", "normalized_shape", "num_channels",
-    "embedding_dim", "input_size", "hidden_size", "num_parameters", "channels",
-})  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -247,7 +255,7 @@ def _parameter(slot: _Slot, slots: list[_Slot], space: Namespace, members: set[s
     for other in slots:
         if other is slot:
             break
-        if other.parameter and other.values == slot.values and _same_meaning(slot.arg, other.arg):
+        if other.parameter and other.values == slot.values and same_meaning(slot.arg, other.arg):
             return other.parameter
     wanted = slot.arg.config or slot.arg.name
     if slot.attr and (wanted in space or wanted in members):
@@ -255,13 +263,6 @@ def _parameter(slot: _Slot, slots: list[_Slot], space: Namespace, members: set[s
     while wanted in members:
         wanted += "_"
     return space.claim(wanted)
-
-
-def _same_meaning(left: Arg, right: Arg) -> bool:
-    def base(name: str) -> str:
-        return "channels" if any(name == c or name.endswith(f"_{c}") for c in _CHANNELS) else name
-
-    return base(left.name) == base(right.name) and left.config == right.config
 
 
 def _parameters(made: _Class) -> tuple[Parameter, ...]:
