@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from migrate.codegen.expressions import hole
+from migrate.codegen.layers import Arg
 from migrate.codegen.names import is_attribute
 from migrate.codegen.plan import Member
 from migrate.codegen.tree import Place
 from migrate.graph.ir import Value
+
+_CHANNELS = frozenset({
+    "in_channels", "out_channels", "num_features", "in_features", "out_features", "normalized_shape", "num_channels",
+    "embedding_dim", "input_size", "hidden_size", "num_parameters", "channels",
+})  # fmt: skip
 
 
 def fill(text: str, texts: Sequence[str]) -> str:
@@ -46,6 +52,35 @@ def dict_text(place: Place, members: list[tuple[str, str]]) -> str:
     del place
     inner = ", ".join(f'"{attr}": {text}' for attr, text in members)
     return f"nn.ModuleDict({{{inner}}})"
+
+
+def kind_of(value: Value) -> tuple[Any, ...]:
+    """What of a tensor that a module holds cannot be an argument of its class."""
+    return is_parameter(value), value.dtype, value.rank, value.weight is None or value.weight.persistent
+
+
+def held_in_lists(place: Place) -> list[tuple[Place, str, Value]]:
+    """The tensors that a list holds itself, and the lists in it."""
+    if not place.is_container:
+        return []
+    own = [(place, attr, value) for attr, value in place.loose.items()]
+    return own + [held for child in place.children.values() for held in held_in_lists(child)]
+
+
+def origin_of(place: Place) -> str:
+    """One of the source's nodes that a module computes."""
+    if place.nodes:
+        return next((name for node in place.nodes for name in node.origin), "")
+    return next((found for child in place.children.values() if (found := origin_of(child))), "")
+
+
+def same_meaning(left: Arg, right: Arg) -> bool:
+    """Whether two arguments say the same of a layer, whatever each calls it."""
+
+    def base(name: str) -> str:
+        return "channels" if any(name == c or name.endswith(f"_{c}") for c in _CHANNELS) else name
+
+    return base(left.name) == base(right.name) and left.config == right.config
 
 
 def annotation(values: list[Any]) -> str:

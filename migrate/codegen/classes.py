@@ -16,11 +16,15 @@ from migrate.codegen.class_texts import (
     dict_text,
     fill,
     held_by_list,
+    held_in_lists,
     is_parameter,
+    kind_of,
     list_text,
     loose_member,
     member,
+    origin_of,
     reset,
+    same_meaning,
     top_commas,
 )
 from migrate.codegen.expressions import number
@@ -28,14 +32,9 @@ from migrate.codegen.layers import Arg
 from migrate.codegen.names import Namespace, identifier, variables
 from migrate.codegen.plan import ClassPlan, Function, Member, Parameter, Statement
 from migrate.codegen.symbols import Symbols
-from migrate.codegen.tree import Place
-from migrate.graph.ir import Value
+from migrate.codegen.tree import Place, collect_levels
 
 MAX_LINE = 88  # of a statement and its comment, without indentation
-_CHANNELS = frozenset({
-    "in_channels", "out_channels", "num_features", "in_features", "out_features", "normalized_shape", "num_channels",
-    "embedding_dim", "input_size", "hidden_size", "num_parameters", "channels",
-})  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -79,7 +78,7 @@ class ClassBuilder:
     def build(self, root: Place) -> list[ClassPlan]:
         """The classes, inner ones first; the last is the model."""
         levels: dict[int, list[Place]] = {}
-        _collect(root, levels)
+        collect_levels(root, levels)
         plans: list[ClassPlan] = []
         for level in sorted(levels):
             groups: dict[Any, list[Place]] = {}
@@ -100,14 +99,14 @@ class ClassBuilder:
             (kind, tuple(body.parameters), tuple(line.text for line in body.lines), body.result)
             for kind, body, _ in self.bodies.get(place, [])
         )
-        loose = tuple((attr, _kind(v)) for attr, v in place.loose.items())
+        loose = tuple((attr, kind_of(v)) for attr, v in place.loose.items())
         return bodies, loose, place.cls, tuple((c.attr, self._member_key(c)) for c in place.children.values())
 
     def _member_key(self, place: Place) -> Any:
         if place.layer is not None:
             return place.layer.constructor, tuple(a.name for a in place.layer.args)
         if place.is_container:
-            loose = tuple((attr, _kind(v)) for attr, v in place.loose.items())
+            loose = tuple((attr, kind_of(v)) for attr, v in place.loose.items())
             return place.is_chain, loose, tuple((c.attr, self._member_key(c)) for c in place.children.values())
         return id(self.of[place])
 
@@ -129,7 +128,7 @@ class ClassBuilder:
         found: list[tuple[str, Arg]] = []
         for child in place.children.values():
             found += [(child.attr, arg) for arg in self._member_numbers(child)]
-            found += [("", Arg("channels", size)) for _, _, value in _in_lists(child) for size in value.shape]
+            found += [("", Arg("channels", size)) for _, _, value in held_in_lists(child) for size in value.shape]
         for attr, value in place.loose.items():
             found += [(attr, Arg("channels", size)) for size in value.shape]
         for _, body, _ in self.bodies.get(place, []):
@@ -155,12 +154,7 @@ class ClassBuilder:
                 return slot, f"config.{slot.arg.config}"
             return slot, slot.parameter or default_text(slot)
 
-        members: list[Member] = []
-        for child in place.children.values():
-            members.append(member(child.attr, self._construct(child, take)))
-            for holder, attr, value in _in_lists(child):
-                sizes = [take()[1] for _ in value.shape]
-                members.append(held_by_list(holder.reference(place), attr, value, sizes))
+        members = self._held(place, take)
         members += [loose_member(a, v, [take()[1] for _ in v.shape]) for a, v in place.loose.items()]
         kept: dict[str, str] = {}
         functions: list[Function] = []
@@ -176,7 +170,7 @@ class ClassBuilder:
         return ClassPlan(
             name=made.name,
             doc=_doc(made, self.of),
-            source="" if made.name == "Model" else _origin(place),
+            source="" if made.name == "Model" else origin_of(place),
             level=made.level,
             annotations=tuple(
                 Parameter(name=a, annotation="Tensor") for a, v in place.loose.items() if not is_parameter(v)
@@ -188,6 +182,16 @@ class ClassBuilder:
             uses=tuple(sorted(self._uses(place))),
             count=len(made.places),
         )
+
+    def _held(self, place: Place, take: Callable[[], tuple[_Slot, str]]) -> list[Member]:
+        """The modules that a module holds, and the tensors that lists among them hold."""
+        members: list[Member] = []
+        for child in place.children.values():
+            members.append(member(child.attr, self._construct(child, take)))
+            for holder, attr, value in held_in_lists(child):
+                sizes = [take()[1] for _ in value.shape]
+                members.append(held_by_list(holder.reference(place), attr, value, sizes))
+        return members
 
     def _uses(self, place: Place) -> set[str]:
         used: set[str] = set()
@@ -246,36 +250,12 @@ class ClassBuilder:
         return text if fits and any(t not in ("?", "_") for t in tokens) else ""
 
 
-def _kind(value: Value) -> tuple[Any, ...]:
-    """What of a tensor that a module holds cannot be an argument of its class."""
-    return is_parameter(value), value.dtype, value.rank, value.weight is None or value.weight.persistent
-
-
-def _in_lists(place: Place) -> list[tuple[Place, str, Value]]:
-    """The tensors that a list holds itself, and the lists in it."""
-    if not place.is_container:
-        return []
-    own = [(place, attr, value) for attr, value in place.loose.items()]
-    return own + [held for child in place.children.values() for held in _in_lists(child)]
-
-
-def _collect(place: Place, levels: dict[int, list[Place]]) -> int:
-    """Sort the places that need a class by how deeply they nest; returns the place's own level."""
-    inner = max((_collect(child, levels) for child in place.children.values()), default=-1)
-    if place.layer is not None:
-        return -1
-    if place.is_container:
-        return inner
-    levels.setdefault(inner + 1, []).append(place)
-    return inner + 1
-
-
 def _parameter(slot: _Slot, slots: list[_Slot], space: Namespace, members: set[str]) -> str:
     """The name of the constructor's parameter for a slot: an earlier slot's where both always agree and mean the same."""
     for other in slots:
         if other is slot:
             break
-        if other.parameter and other.values == slot.values and _same_meaning(slot.arg, other.arg):
+        if other.parameter and other.values == slot.values and same_meaning(slot.arg, other.arg):
             return other.parameter
     wanted = slot.arg.config or slot.arg.name
     if slot.attr and (wanted in space or wanted in members):
@@ -283,13 +263,6 @@ def _parameter(slot: _Slot, slots: list[_Slot], space: Namespace, members: set[s
     while wanted in members:
         wanted += "_"
     return space.claim(wanted)
-
-
-def _same_meaning(left: Arg, right: Arg) -> bool:
-    def base(name: str) -> str:
-        return "channels" if any(name == c or name.endswith(f"_{c}") for c in _CHANNELS) else name
-
-    return base(left.name) == base(right.name) and left.config == right.config
 
 
 def _parameters(made: _Class) -> tuple[Parameter, ...]:
@@ -300,12 +273,6 @@ def _parameters(made: _Class) -> tuple[Parameter, ...]:
         if slot.parameter and slot.parameter not in found:
             found[slot.parameter] = Parameter(name=slot.parameter, annotation=annotation(slot.values))
     return tuple(found.values())
-
-
-def _origin(place: Place) -> str:
-    if place.nodes:
-        return next((name for node in place.nodes for name in node.origin), "")
-    return next((found for child in place.children.values() if (found := _origin(child))), "")
 
 
 def _doc(made: _Class, of: dict[Place, _Class]) -> str:

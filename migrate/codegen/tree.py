@@ -229,3 +229,14 @@ def blocks_of(block: Block) -> list[Block]:
 
     visit(block)
     return list(found.values())
+
+
+def collect_levels(place: Place, levels: dict[int, list[Place]]) -> int:
+    """Sort the places that need a class by how deeply they nest; returns the place's own level."""
+    inner = max((collect_levels(child, levels) for child in place.children.values()), default=-1)
+    if place.layer is not None:
+        return -1
+    if place.is_container:
+        return inner
+    levels.setdefault(inner + 1, []).append(place)
+    return inner + 1

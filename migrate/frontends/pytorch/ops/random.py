@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from migrate.frontends.pytorch.registry import aten_op
+from migrate.frontends.pytorch.registry import Unsupported, aten_op
 from migrate.graph import Builder, ByMode, Value
 
 
@@ -36,3 +36,9 @@ def aten_feature_dropout(b: Builder, input: Value, p: float, train: Any) -> Valu
 def aten_feature_alpha_dropout(b: Builder, input: Value, p: float, train: Any) -> Value:
     """Whole channels, keeping mean and variance."""
     return b.feature_alpha_dropout(input, p, train) if train is not False else input
+
+
+@aten_op("aten.rand", "aten.randn")
+def aten_rand(b: Builder, size: Any, **ignored: Any) -> Value:
+    """Random numbers, drawn at every call."""
+    raise Unsupported("random numbers are drawn in both modes")

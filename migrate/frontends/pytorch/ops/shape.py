@@ -281,12 +281,6 @@ def aten_scalar_tensor(b: Builder, s: Any, *, dtype: str | None = None, **ignore
     return b.full((), s, dtype=_dtype(dtype))
 
 
-@aten_op("aten.rand", "aten.randn")
-def aten_rand(b: Builder, size: Any, **ignored: Any) -> Value:
-    """Random numbers, drawn at every call."""
-    raise Unsupported("random numbers are drawn in both modes")
-
-
 @aten_op("aten.one_hot")
 def aten_one_hot(b: Builder, self: Value, num_classes: int = -1) -> Value:
     """Needs a number of classes."""

@@ -144,4 +144,4 @@ def test_what_cannot_come_along_is_said(name: str) -> None:
     with pytest.raises(MigrateError) as caught:
         plan_of(Model(layer), example)
     assert {d.code for d in caught.value.diagnostics} == {code}
-    assert all("test_layers.py" in d.where for d in caught.value.diagnostics)
+    assert all("test_ops.py" in d.where for d in caught.value.diagnostics)
