@@ -25,16 +25,16 @@ def test_an_activation_is_final_where_nothing_else_uses_it(body: str, op: str | 
     assert (found.op.name if found else None) == op
 
 
+TAKEN = "%z = if_(%f)\n  block\n    %a = sigmoid(%x)\n    yield %a\n  block\n    {}\nreturn %z"
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
         ("%y = sigmoid(%x)\n%z = mean(%y)\nreturn %z", True),
         ("%y = sigmoid(%x)\n%z = mul(%y, 2.0)\nreturn %z", False),
-        (
-            "%z = if_(%f)\n  block\n    %a = sigmoid(%x)\n    yield %a\n  block\n    %c = softmax(%x, -1)\n    yield %c\nreturn %z",
-            True,
-        ),
-        ("%z = if_(%f)\n  block\n    %a = sigmoid(%x)\n    yield %a\n  block\n    yield %x\nreturn %z", False),
+        (TAKEN.format("%c = softmax(%x, -1)\n    yield %c"), True),
+        (TAKEN.format("yield %x"), False),
     ],
 )
 def test_a_probability_is_one_through_averages_and_branches(body: str, expected: bool) -> None:
