@@ -56,6 +56,7 @@ declare("logical_and", "torch:logical_and", fold=lambda a, b: np.logical_and(a, 
 declare("logical_or", "torch:logical_or", fold=lambda a, b: np.logical_or(a, b).astype(object), compares=True)
 declare("logical_xor", "torch:logical_xor", fold=lambda a, b: np.logical_xor(a, b).astype(object), compares=True)
 declare("cast", "torch:Tensor.to")
+declare("bitcast", "torch:Tensor.view")
 
 for _name in (
     "abs", "exp", "log", "log1p", "expm1", "log2", "rsqrt", "reciprocal", "erf", "round", "sign", "trunc",
