@@ -6,7 +6,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 # ONNX Runtime would leave a session file in the temporary folder.
 export ORT_DISABLE_TELEMETRY = 1
 
-.PHONY: demo test check lint full golden docs bench clean
+.PHONY: demo test check lint full golden docs zoo bench clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -34,6 +34,11 @@ golden: .venv/ready
 	$(BIN)/python -m tests.golden
 
 docs: .venv/ready
+	$(BIN)/python -m docs.generate
+
+# Hours. Measures what docs/pytorch_zoo.jsonl does not hold yet; ZOO="torchvision --only resnet --again" chooses.
+zoo: .venv/ready
+	$(BIN)/python -m tests.zoo run $(ZOO)
 	$(BIN)/python -m docs.generate
 
 bench: .venv/ready

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from docs.pytorch_support import pytorch_support
+
 DOCS = Path(__file__).resolve().parent
 MANY = 6  # no op with arguments of its own learns so many
 
@@ -122,6 +124,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "onnx_support.md": onnx_support,
     "graph_ops.md": graph_ops,
     "diagnostics.md": diagnostics,
+    "pytorch_support.md": pytorch_support,
     "kernels.md": partial(_with_sections, "kernels.md"),
     "targets.md": partial(_with_sections, "targets.md"),
 }

@@ -107,7 +107,8 @@ def draw_inputs(plan: Plan, case: CasePlan) -> tuple[Tensor, ...]:
         TensorSpec(name=s.name, shape=s.shape, dtype=s.dtype, high=s.high, batch_axis=s.batch_axis) for s in plan.inputs
     ]
     drawn = [spec.draw(case.sizes, case.batch or 1, generator) for spec in specs]
-    chosen = [spec.choices[case.seed % len(spec.choices)] if spec.choices else None for spec in plan.inputs]
+    choices: list[tuple[int, ...]] = [getattr(spec, "choices", ()) for spec in plan.inputs]
+    chosen = [values[case.seed % len(values)] if values else None for values in choices]
     return tuple(t.fill_(c) if isinstance(c, int) else t for t, c in zip(drawn, chosen, strict=True))
 
 

@@ -97,11 +97,6 @@ class Spec(Protocol):
         """The axis of the batch."""
         ...
 
-    @property
-    def choices(self) -> tuple[int, ...]:
-        """Values that lead to every branch that depends on it."""
-        ...
-
 
 class StateTensor(Protocol):
     """An entry of the package's state and the weight of the source that fills it."""

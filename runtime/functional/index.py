@@ -47,3 +47,13 @@ def scatter_nd(x: Tensor, indices: Tensor, updates: Tensor, reduction: str = "no
     index = flat.reshape(-1, 1).expand(-1, width)
     name = {"mul": "prod", "max": "amax", "min": "amin"}[reduction]
     return rows.reshape(-1, width).scatter_reduce(0, index, updates.reshape(-1, width), name).reshape(x.shape)
+
+
+def reverse_sequence(x: Tensor, lengths: Tensor, batch_dim: int, time_dim: int) -> Tensor:
+    """The first `lengths[i]` places of sample i in reverse order, the places after them as they are."""
+    samples = x.movedim((batch_dim, time_dim), (0, 1))
+    place = torch.arange(samples.shape[1], device=x.device)
+    last = lengths.unsqueeze(1) - 1
+    source = torch.where(place <= last, last - place, place)
+    rows = torch.arange(samples.shape[0], device=x.device).unsqueeze(1)
+    return samples[rows, source].movedim((0, 1), (batch_dim, time_dim))

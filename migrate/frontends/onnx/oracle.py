@@ -19,6 +19,7 @@ from migrate.errors import Diagnostic, Exit, MigrateError, error
 from migrate.frontends.onnx import open_onnx
 from migrate.frontends.onnx.engines import Engine, open_engine
 from migrate.frontends.onnx.evaluation import in_evaluation
+from migrate.frontends.onnx.importer import entry_for
 from migrate.frontends.onnx.lift import (
     Array,
     NoSuchWeight,
@@ -32,7 +33,6 @@ from migrate.frontends.onnx.lift import (
     rearranged_from,
     widened,
 )
-from migrate.frontends.onnx.unsupported import entry_for
 from migrate.graph import Graph
 from migrate.graph.batch import follows
 

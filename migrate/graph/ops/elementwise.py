@@ -62,6 +62,7 @@ declare(
     "logical_xor", "torch:logical_xor", fold=lambda a, b: np.asarray(np.logical_xor(a, b), dtype=object), compares=True
 )
 declare("cast", "torch:Tensor.to")
+declare("bitcast", "torch:Tensor.view")
 
 for _name in (
     "abs", "exp", "log", "log1p", "expm1", "log2", "rsqrt", "reciprocal", "erf", "round", "sign", "trunc",

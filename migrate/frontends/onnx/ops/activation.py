@@ -105,6 +105,12 @@ def onnx_swish(b: OnnxBuilder, X: Value, *, alpha: float = 1.0) -> Value:
     return b.silu(X) if alpha == 1 else b.mul(X, b.sigmoid(b.mul(X, alpha)))
 
 
+@onnx_op("SwiGLU", since=28)
+def onnx_swiglu(b: OnnxBuilder, A: Value, B: Value, *, alpha: float = 1.0) -> Value:
+    """The gated input times its gate's Swish."""
+    return b.mul(onnx_swish(b, A, alpha=alpha), B)
+
+
 @onnx_op("ThresholdedRelu", since=10)
 def onnx_thresholded_relu(b: OnnxBuilder, X: Value, *, alpha: float = 1.0) -> Value:
     """X where x > alpha, else 0."""

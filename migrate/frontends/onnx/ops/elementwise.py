@@ -135,10 +135,16 @@ def onnx_mod(b: OnnxBuilder, A: Value, B: Value, *, fmod: int = 0) -> Value:
 
 @onnx_op("BitShift", since=11)
 def onnx_bit_shift(b: OnnxBuilder, X: Value, Y: Value, *, direction: str) -> Value:
-    """Left or right, on unsigned integers."""
-    if X.dtype not in ("uint8",):
-        raise Unsupported(f"BitShift of {X.dtype}")
+    """Left or right; a shift by more than the width leaves 0, or the sign."""
     return b.bitwise_left_shift(X, Y) if direction == "LEFT" else b.bitwise_right_shift(X, Y)
+
+
+@onnx_op("BitCast", since=26)
+def onnx_bit_cast(b: OnnxBuilder, input: Value, *, to: int) -> Value:
+    """The same bits read as another type of the same width."""
+    if HALF.get(dtype_name(ir.DataType(to))):
+        raise Unsupported("BitCast to a 16-bit float, which the package computes in 32 bits")
+    return b.bitcast(input, f"torch.{named_type(to)}")
 
 
 @onnx_op("IsInf", since=10)

@@ -104,13 +104,22 @@ def onnx_topk_1(b: OnnxBuilder, X: Value, *, k: int, axis: int = -1) -> Any:
 @onnx_op("OneHot", since=9)
 def onnx_one_hot(b: OnnxBuilder, indices: Value, depth: Value, values: Value, *, axis: int = -1) -> Value:
     """An index out of range gives a row of off values."""
-    count = b.number(depth)
+    count = int(b.number(depth))
     dim = axis % (indices.rank + 1)
     whole = b.cast(indices, "torch.int64") if indices.dtype != "int64" else indices
     places = b.reshape(b.arange(count), (count, *[1] * (indices.rank - dim)))
     hot = b.eq(b.unsqueeze(within(b, whole, count), dim), places)
     off, on = (b.select(values, 0, i) for i in (0, 1))
-    return b.where(hot, on, off)
+    made = b.where(hot, on, off)
+    return made if made.dtype == values.dtype else b.cast(made, f"torch.{values.dtype}")
+
+
+@onnx_op("ReverseSequence", since=10)
+def onnx_reverse_sequence(
+    b: OnnxBuilder, input: Value, sequence_lens: Value, *, batch_axis: int = 1, time_axis: int = 0
+) -> Value:
+    """Each sample's first places are turned round, as many as its length says."""
+    return b.reverse_sequence(input, sequence_lens, batch_axis, time_axis)
 
 
 @onnx_op("Trilu", since=14)

@@ -43,6 +43,12 @@ def onnx_gemm(
     return b.add(product, C if beta == 1 else b.mul(C, beta))
 
 
+@onnx_op("Det", since=11)
+def onnx_det(b: OnnxBuilder, X: Value) -> Value:
+    """The determinants of the last two axes."""
+    return b.det(X)
+
+
 @onnx_op("Einsum", since=12, learns=("Inputs",))
 def onnx_einsum(b: OnnxBuilder, *Inputs: Value, equation: str) -> Value:
     """Torch has the same equations."""

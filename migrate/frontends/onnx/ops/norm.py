@@ -105,6 +105,15 @@ def onnx_instance_normalization(
     return b.instance_norm(input, None, None, scale, B, eps=epsilon)
 
 
+def layer_norm(b: OnnxBuilder, x: Value, scale: Value, bias: Value | None, axis: int, epsilon: float) -> Value:
+    """The graph's op; a scale or bias of another shape is applied after it."""
+    shape = x.shape[axis % x.rank :]
+    if scale.shape == shape and (bias is None or bias.shape == shape):
+        return b.layer_norm(x, shape, scale, bias, eps=epsilon)
+    y = b.mul(b.layer_norm(x, shape, eps=epsilon), scale)
+    return y if bias is None else b.add(y, bias)
+
+
 @onnx_op("LayerNormalization", since=17, learns=("Scale", "B"), arguments={"layer_norm": ("X", None, "Scale", "B")})
 def onnx_layer_normalization(
     b: OnnxBuilder,
@@ -115,16 +124,15 @@ def onnx_layer_normalization(
     axis: int = -1,
     epsilon: float = 1e-5,
     stash_type: int = 1,
-) -> Value:
-    """Over the axes from `axis` on; a scale of another shape is applied after it."""
+) -> Any:
+    """Over the axes from `axis` on. The second and third output are the mean and the inverse of the deviation."""
     del stash_type  # the statistics are computed in float32, as everything here
-    if b.num_outputs > 1:
-        raise Unsupported("LayerNormalization whose statistics are outputs")
-    shape = X.shape[axis % X.rank :]
-    if Scale.shape == shape and (B is None or B.shape == shape):
-        return b.layer_norm(X, shape, Scale, B, eps=epsilon)
-    y = b.mul(b.layer_norm(X, shape, eps=epsilon), Scale)
-    return y if B is None else b.add(y, B)
+    y = layer_norm(b, X, Scale, B, axis, epsilon)
+    if b.num_outputs == 1:
+        return y
+    dims = tuple(range(axis % X.rank, X.rank))
+    variance = b.var(X, dims, correction=0, keepdim=True)
+    return y, b.mean(X, dims, keepdim=True), b.rsqrt(b.add(variance, epsilon))
 
 
 @onnx_op("RMSNormalization", since=23, learns=("scale",))

@@ -8,6 +8,7 @@ from migrate.frontends.onnx.importer import OnnxBuilder
 from migrate.frontends.onnx.ops.conv import is_symmetric, live, resolve_pads, spatial_rank, torch_pads
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import Size, Value
+from migrate.graph.sizes import numel
 
 SMALLEST = {"int8": -128, "uint8": 0}
 
@@ -46,11 +47,8 @@ def onnx_max_pool(
     pads: Any = None,
     storage_order: int = 0,
     strides: Any = None,
-) -> Value:
+) -> Any:
     """Padding that torch's pooling does not take is written out as minus infinity."""
-    del storage_order  # the order of the indices, which are refused
-    if b.num_outputs > 1:
-        raise Unsupported("the indices of MaxPool are used")
     rank = spatial_rank(X)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     around = resolve_pads(X, rank, auto_pad, pads, kernel_shape, strides, dilations)
@@ -58,10 +56,57 @@ def onnx_max_pool(
     if small(around, kernel_shape) and X.is_float:
         extra = {"dilation": dilations} if set(dilations) != {1} else {}
         extra |= {"ceil_mode": True} if ceil_mode else {}
+        if b.num_outputs > 1:
+            found = pool(X, kernel_shape, stride=strides, padding=tuple(around[:rank]), **extra, return_indices=True)
+            return found[0], global_places(b, X, found[1], storage_order)
         return pool(X, kernel_shape, stride=strides, padding=tuple(around[:rank]), **extra)
+    if b.num_outputs > 1:
+        raise Unsupported("the indices of a MaxPool whose padding torch's has not")
     beyond = reach_beyond(X, around, kernel_shape, strides, dilations) if ceil_mode else [0] * 2 * rank
     whole = [live("+", p, q) for p, q in zip(around, beyond, strict=True)]
     return _exact_max_pool(b, X, kernel_shape, strides, dilations, whole)
+
+
+def global_places(b: OnnxBuilder, x: Value, places: Value, column_major: int) -> Value:
+    """Places in the flat tensor, from places in the flat plane of a channel; planes may be counted column by column."""
+    sizes: Any = x.shape[2:]
+    if column_major:
+        if len(sizes) != 2:
+            raise Unsupported("column-major indices of a MaxPool that is not of images")
+        rows, columns = (b.floor_div(places, sizes[1]), b.remainder(places, sizes[1]))
+        places = b.add(b.mul(columns, sizes[0]), rows)
+    planes = b.reshape(b.arange(numel(x.shape[:2])), (*x.shape[:2], *[1] * len(sizes)))
+    return b.add(places, b.mul(planes, numel(sizes)))
+
+
+@onnx_op("MaxUnpool", since=9)
+def onnx_max_unpool(
+    b: OnnxBuilder,
+    X: Value,
+    I: Value,  # noqa: E741  # the schema's name
+    output_shape: Value | None = None,
+    *,
+    kernel_shape: Any,
+    pads: Any = None,
+    strides: Any = None,
+) -> Value:
+    """Each number back to the place from which a MaxPool took it."""
+    if output_shape is not None:
+        raise Unsupported("MaxUnpool with an output shape: engines differ in what the indices then count")
+    rank = spatial_rank(X)
+    strides, pads = strides or (1,) * rank, pads or (0,) * 2 * rank
+    inner: Any = X.shape[2:]
+    sizes = [
+        (s - 1) * t - p - q + k
+        for s, t, p, q, k in zip(inner, strides, pads[:rank], pads[rank:], kernel_shape, strict=True)
+    ]
+    flat = b.scatter(
+        b.full((*X.shape[:2], numel(sizes)), 0, dtype=f"torch.{X.dtype}"),
+        2,
+        b.reshape(b.remainder(I, numel(sizes)), (*X.shape[:2], -1)),
+        b.reshape(X, (*X.shape[:2], -1)),
+    )
+    return b.reshape(flat, (*X.shape[:2], *sizes))
 
 
 def _exact_max_pool(b: OnnxBuilder, x: Value, kernel: Any, strides: Any, dilations: Any, pads: list[Any]) -> Value:

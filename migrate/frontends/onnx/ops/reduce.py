@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from migrate.frontends.onnx.importer import OnnxBuilder
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
@@ -58,14 +61,29 @@ def reduce_prod(b: OnnxBuilder, x: Value, dims: tuple[int, ...], keepdim: bool) 
     return x
 
 
+def empty(x: Value, dims: tuple[int, ...]) -> bool:
+    """Whether there is nothing to reduce."""
+    return any(x.shape[dim] == 0 for dim in dims)
+
+
+def extreme_of_none(b: OnnxBuilder, x: Value, dims: tuple[int, ...], keepdim: bool, side: str) -> Value:
+    """The number that leaves every other one standing, in the shape of the reduction."""
+    shape = tuple(1 if i in dims else size for i, size in enumerate(x.shape) if keepdim or i not in dims)
+    if x.is_float:
+        filler: float | bool = -math.inf if side == "min" else math.inf
+    else:
+        filler = side == "max" if x.dtype == "bool" else int(getattr(np.iinfo(x.dtype), side))
+    return b.full(shape, filler, dtype=f"torch.{x.dtype}")
+
+
 def reduce_max(b: OnnxBuilder, x: Value, dims: tuple[int, ...], keepdim: bool) -> Value:
-    """Ties share the gradient."""
-    return b.amax(x, dims, keepdim=keepdim)
+    """Ties share the gradient; of no elements at all it is the smallest number."""
+    return extreme_of_none(b, x, dims, keepdim, "min") if empty(x, dims) else b.amax(x, dims, keepdim=keepdim)
 
 
 def reduce_min(b: OnnxBuilder, x: Value, dims: tuple[int, ...], keepdim: bool) -> Value:
-    """Ties share the gradient."""
-    return b.amin(x, dims, keepdim=keepdim)
+    """Ties share the gradient; of no elements at all it is the largest number."""
+    return extreme_of_none(b, x, dims, keepdim, "max") if empty(x, dims) else b.amin(x, dims, keepdim=keepdim)
 
 
 def reduce_l1(b: OnnxBuilder, x: Value, dims: tuple[int, ...], keepdim: bool) -> Value:

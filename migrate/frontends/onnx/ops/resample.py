@@ -221,3 +221,23 @@ def onnx_space_to_depth(b: OnnxBuilder, input: Value, *, blocksize: int, mode: s
     x = b.reshape(input, (n, c, h // blocksize, blocksize, w // blocksize, blocksize))
     x = b.permute(x, (0, 3, 5, 1, 2, 4))
     return b.reshape(x, (n, c * blocksize**2, h // blocksize, w // blocksize))
+
+
+SAMPLING = {"linear": "bilinear", "cubic": "bicubic"}  # since opset 20; before, they had torch's names
+
+
+@onnx_op("GridSample", since=16)
+def onnx_grid_sample(
+    b: OnnxBuilder, X: Value, grid: Value, *, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros"
+) -> Value:
+    """Torch's own, with two other words."""
+    method = SAMPLING.get(mode, mode)
+    if X.rank > 5 or (X.rank == 5 and method == "bicubic"):
+        raise Unsupported(f"GridSample of rank {X.rank} with mode {mode!r}")
+    return b.grid_sample(X, grid, mode=method, padding_mode=padding_mode, align_corners=bool(align_corners))
+
+
+@onnx_op("AffineGrid", since=20)
+def onnx_affine_grid(b: OnnxBuilder, theta: Value, size: Value, *, align_corners: int = 0) -> Value:
+    """Torch's own."""
+    return b.affine_grid(theta, tuple(b.numbers(size)), align_corners=bool(align_corners))

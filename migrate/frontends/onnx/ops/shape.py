@@ -227,66 +227,24 @@ def onnx_tile(b: OnnxBuilder, input: Value, repeats: Value) -> Value:
     return input if all(equal(t, 1) for t in times) else b.repeat(input, tuple(times))
 
 
-PAD_MODES = {"reflect": "reflect", "edge": "replicate", "wrap": "circular"}
-
-
-def pad(
-    b: OnnxBuilder, x: Value, pads: Sequence[Any], mode: str, value: Any = 0, axes: Sequence[int] | None = None
-) -> Value:
-    """Begins, then ends, of the given axes (all where none is given); what `F.pad` cannot say is an index along each axis."""
-    dims = [int(a) % x.rank for a in axes] if axes is not None else list(range(x.rank))
-    begins: list[Any] = [0] * x.rank
-    ends: list[Any] = [0] * x.rank
-    for i, dim in enumerate(dims):
-        begins[dim], ends[dim] = pads[i], pads[len(dims) + i]
-    padded = [i for i in range(x.rank) if not (equal(begins[i], 0) and equal(ends[i], 0))]
-    if not padded:
-        return x
-    around = tuple(size for i in reversed(range(padded[0], x.rank)) for size in (begins[i], ends[i]))
-    if mode == "constant":
-        return b.pad(x, around, value=value) if value else b.pad(x, around)
-    if mode not in PAD_MODES:
-        raise Unsupported(f"padding mode {mode!r}")
-    return b.pad(x, around, mode=PAD_MODES[mode]) if _native(x, begins, ends, mode) else b.pad_axes(x, around, mode)
-
-
-def _native(x: Value, begins: list[Any], ends: list[Any], mode: str) -> bool:
-    """Whether `F.pad` takes this: the last one to three axes after one or two others, and no more than there is."""
-    inner = x.rank - next(i for i in range(x.rank) if begins[i] or ends[i])
-    if inner not in (x.rank - 2, x.rank - 1) or inner > 3 or not x.is_float:
-        return False
-    limit = {"reflect": -1, "wrap": 0}.get(mode)
-    for begin, end, size in zip(begins, ends, x.shape, strict=True):
-        if not isinstance(begin, int) or not isinstance(end, int) or min(begin, end) < 0:
-            return False
-        smallest: Any = min(size.values) if isinstance(size, Dim) else size
-        if limit is not None and max(begin, end) > smallest + limit:
-            return False
-    return True
-
-
-@onnx_op("Pad", since=11)
-def onnx_pad(
+@onnx_op("Col2Im", since=18)
+def onnx_col2im(
     b: OnnxBuilder,
-    data: Value,
-    pads: Value,
-    constant_value: Value | None = None,
-    axes: Value | None = None,
+    input: Value,
+    image_shape: Value,
+    block_shape: Value,
     *,
-    mode: str = "constant",
+    dilations: Any = None,
+    pads: Any = None,
+    strides: Any = None,
 ) -> Value:
-    """Pads are an input; axes came with opset 18."""
-    dims = b.numbers(axes) if axes is not None else None
-    return pad(b, data, b.numbers(pads), mode, b.number(constant_value, 0), dims)
-
-
-@onnx_op("Pad", since=2)
-def onnx_pad_2(b: OnnxBuilder, data: Value, *, pads: Any, mode: str = "constant", value: float = 0.0) -> Value:
-    """Pads are an attribute."""
-    return pad(b, data, pads, mode, value)
-
-
-@onnx_op("Pad", since=1)
-def onnx_pad_1(b: OnnxBuilder, data: Value, *, paddings: Any, mode: str = "constant", value: float = 0.0) -> Value:
-    """The attribute had another name."""
-    return pad(b, data, paddings, mode, value)
+    """Blocks are added up where they overlap: torch's `fold` for images, padding cut off after it."""
+    sizes, block = b.numbers(image_shape), tuple(b.numbers(block_shape))
+    rank = len(block)
+    strides, dilations, pads = strides or (1,) * rank, dilations or (1,) * rank, pads or (0,) * 2 * rank
+    whole = tuple(s + p + q for s, p, q in zip(sizes, pads[:rank], pads[rank:], strict=True))
+    image = (b.fold if rank == 2 else b.add_blocks)(input, whole, block, dilation=dilations, stride=strides)
+    index = [
+        slice(p, p + s) if whole[i] != s else slice(None) for i, (p, s) in enumerate(zip(pads, sizes, strict=False))
+    ]
+    return b.getitem(image, (slice(None), slice(None), *index)) if any(pads) else image

@@ -23,6 +23,8 @@ from migrate.graph import interpret
 
 Status = Literal["passed", "refused", "wrong", "crashed"]
 # Their expected outputs were drawn at random.
+# Their expected outputs come from float64, and what is zero there is 1e-6 of the signal in any float32 transform.
+SPECTRA = ("test_dft_inverse",)
 RANDOM = ("test_bernoulli", "test_training_dropout")
 NOT_TORCH = {
     number
@@ -68,13 +70,13 @@ def run(case: Any) -> Result:
 
 
 def with_constants(case: Any) -> tuple[onnx.ModelProto, list[Any]]:
-    """The model with its inputs as initializers, all but the first that holds floats and matrices of floats."""
+    """The model with its inputs as initializers, all but the first vector of floats and matrices of floats."""
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
     kept, feeds = [], []
     for value, data in zip(case.model.graph.input, case.data_sets[0][0], strict=True):
         found = array(data)
-        if (not kept and found.dtype.kind == "f") or (found.dtype.kind == "f" and found.ndim > 1):
+        if found.dtype.kind == "f" and found.ndim > bool(kept):
             kept.append(value)
             feeds.append(found)
         else:
@@ -118,6 +120,7 @@ def difference(got: torch.Tensor, want: np.ndarray, case: Any, half: bool) -> st
     if array.dtype != want.dtype:
         return f"dtype {array.dtype} instead of {want.dtype}"
     rtol, atol = (1e-2, 1e-3) if half else (case.rtol, case.atol)
+    atol = 1e-7 * float(np.abs(want).max()) if case.name.startswith(SPECTRA) else atol
     if want.dtype.kind in "fc":
         close = np.allclose(array, want, rtol=rtol, atol=atol, equal_nan=True)
     else:

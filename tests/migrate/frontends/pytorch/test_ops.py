@@ -13,6 +13,7 @@ from torch.nn.utils import parametrizations
 from migrate.errors import MigrateError
 from tests.migrate.frontends.pytorch.parity import check, plan_of
 
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # torch tells of its slower paths
 Case = tuple[nn.Module, tuple[Tensor, ...]]
 LINE, IMAGE, VOLUME = torch.randn(4, 6, 10), torch.randn(4, 6, 8, 8), torch.randn(4, 6, 4, 4, 4)
 VECTOR, SEQUENCE, OTHER = torch.randn(4, 6), torch.randn(4, 5, 8), torch.randn(4, 7, 8)

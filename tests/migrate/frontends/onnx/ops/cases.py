@@ -27,6 +27,7 @@ class Case:
 
     `inputs` holds arrays, in order, None where one is absent. `constants` are the places of those that are initializers, `free`
     the axes of the first input whose size is not known to the import. `engine` is the oracle, for what one of them lacks.
+    `gradcheck` holds the gradients against differences in float64.
     """
 
     op: str
@@ -38,6 +39,7 @@ class Case:
     num_outputs: int = 1
     engine: str = "onnxruntime"
     gradient: bool = True
+    gradcheck: bool = False
     note: str = ""
 
     @property
@@ -67,7 +69,8 @@ def model_of(case: Case) -> onnx.ModelProto:
     names = ["" if v is None else f"i{i}" for i, v in enumerate(case.inputs)]
     outputs = [f"o{i}" for i in range(case.num_outputs)]
     node = helper.make_node(case.op, names, outputs, name="node", **case.attributes)
-    inputs, initializers = [], []
+    inputs: list[onnx.ValueInfoProto] = []
+    initializers: list[onnx.TensorProto] = []
     for i, value in enumerate(case.inputs):
         if value is None:
             continue
@@ -126,3 +129,8 @@ def check(case: Case) -> None:
     gradients = torch.autograd.grad(total, floats, allow_unused=True)
     assert gradients[0] is not None
     assert all(torch.isfinite(g).all() for g in gradients if g is not None)
+    if case.gradcheck:
+        doubles = [t.detach().double().requires_grad_() if t.is_floating_point() else t for t in tensors]
+        assert torch.autograd.gradcheck(
+            lambda *given: [o for o in interpret(graph, *given) if o.requires_grad], doubles
+        )

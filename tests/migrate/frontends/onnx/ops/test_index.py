@@ -39,6 +39,15 @@ CASES = [
         for a in (-1, 0, 1)
     ),
     *(
+        Case(
+            op="ReverseSequence",
+            inputs=(x(4, 3, 2) if time == 0 else x(3, 4, 2), ints(1, 4, 2)),
+            attributes={"time_axis": time, "batch_axis": 1 - time},
+            gradcheck=True,
+        )
+        for time in (0, 1)
+    ),
+    *(
         Case(op="Trilu", inputs=(x(2, 4, 5), np.int64(k)), constants=(1,), attributes={"upper": u})
         for k in (-1, 0, 2)
         for u in (0, 1)

@@ -18,6 +18,13 @@ CASES = [
     Case(op="InstanceNormalization", inputs=(X, S, B)),
     Case(op="LayerNormalization", inputs=(X, x(5, seed=1), x(5, seed=2))),
     Case(op="LayerNormalization", inputs=(X, x(4, 5, seed=1)), attributes={"axis": 2}),
+    Case(
+        op="LayerNormalization",
+        inputs=(X, x(5, seed=1), x(5, seed=2)),
+        num_outputs=3,
+        note="statistics",
+        gradcheck=True,
+    ),
     Case(op="LayerNormalization", inputs=(X, x(1, seed=1), x(5, seed=2)), note="a scale that broadcasts"),
     Case(op="RMSNormalization", inputs=(X, x(5, seed=1)), opset=23, engine="reference"),
     Case(op="GroupNormalization", inputs=(X, S, B), opset=21, attributes={"num_groups": 3}, engine="reference"),

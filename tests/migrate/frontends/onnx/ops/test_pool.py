@@ -25,6 +25,22 @@ GLOBAL = ("GlobalAveragePool", "GlobalMaxPool")
 CASES = [
     *(Case(op="MaxPool", inputs=(X,), attributes=form) for form in FORMS),
     *(Case(op="AveragePool", inputs=(X,), opset=19, attributes=form) for form in FORMS),
+    *(
+        Case(
+            op="MaxPool",
+            inputs=(X,),
+            attributes={**form, "storage_order": order},
+            num_outputs=2,
+            note=f"places {i} {order}",
+        )
+        for i, form in enumerate((*FORMS[:3], FORMS[5], FORMS[11]))
+        for order in (0, 1)
+    ),
+    Case(
+        op="MaxUnpool",
+        inputs=(x(1, 2, 2, 2), np.array([[[[1, 6], [8, 15]], [[16, 19], [25, 31]]]], dtype=np.int64)),
+        attributes={"kernel_shape": [2, 2], "strides": [2, 2]},
+    ),
     *(Case(op="AveragePool", inputs=(X,), opset=19, attributes={**form, "count_include_pad": 1}) for form in FORMS),
     *(Case(op=op, inputs=(X,), opset=19, attributes=FORMS[3], free=(0, 2, 3)) for op in ("MaxPool", "AveragePool")),
     *(Case(op=op, inputs=(X,), opset=19, attributes=FORMS[8], free=(0, 2, 3)) for op in ("MaxPool", "AveragePool")),

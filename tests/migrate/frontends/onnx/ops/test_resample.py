@@ -37,8 +37,29 @@ def sized(mode: str, coordinates: str, *sizes: int, **more: object) -> Case:
     )
 
 
+def grid(mode: str, padding: str, aligned: int, opset: int = 20) -> Case:
+    attributes = {"mode": mode, "padding_mode": padding, "align_corners": aligned}
+    places = x(2, 4, 3, 2, seed=1)
+    return Case(op="GridSample", inputs=(X, places), attributes=attributes, opset=opset, gradcheck=mode != "nearest")
+
+
 MODES = ("nearest", "linear", "cubic")
 CASES = [
+    *(grid(m, p, a) for m in MODES for p in ("zeros", "border", "reflection") for a in (0, 1)),
+    grid("bilinear", "zeros", 0, opset=16),
+    *(
+        Case(
+            op="AffineGrid",
+            inputs=(x(2, len(sizes), len(sizes) + 1), ints(2, 3, *sizes)),
+            constants=(1,),
+            attributes={"align_corners": aligned},
+            opset=20,
+            engine="reference",
+            note=f"{sizes} {aligned}",
+        )
+        for sizes in ((4, 5), (2, 4, 3))
+        for aligned in (0, 1)
+    ),
     *(
         scaled("nearest", c, *s, attributes={"nearest_mode": n})
         for c in HALVES

@@ -1,0 +1,116 @@
+"""Attention with what `scaled_dot_product_attention` does not take: masks from lengths and windows, capped scores, a state.
+
+Knows nothing of the source a model came from.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def attention_mask(
+    q: Tensor,
+    k: Tensor,
+    mask: Tensor | None = None,
+    offset: int = 0,
+    lengths: Tensor | None = None,
+    causal: bool = False,
+    left: int = -1,
+    right: int = -1,
+) -> Tensor:
+    """What is added to the scores: 0 where a query attends to a key, -inf where it does not.
+
+    Args:
+        q: (B, heads, Q, D).
+        k: (B, heads, K, D).
+        mask: broadcasts to (B, heads, Q, K) but for a shorter last axis, beyond which no key is attended to: booleans
+            (True attends), or numbers that are added.
+        offset: the place of the first query among the keys; `lengths` puts it where the last query is the last valid key.
+        lengths: (B), how many keys of each sample are valid.
+        causal: no query attends to a later key.
+        left: how many earlier keys a query sees, -1 for all.
+        right: how many later keys a query sees, -1 for all.
+    """
+    keys = torch.arange(k.shape[2], device=q.device)
+    allowed = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool, device=q.device)
+    first: int | Tensor = offset
+    if lengths is not None:
+        lengths = lengths.reshape(-1, 1, 1, 1)
+        first = lengths - q.shape[2]
+        allowed = allowed & (keys < lengths)
+    ahead = keys - (torch.arange(q.shape[2], device=q.device).unsqueeze(1) + first)
+    bounds = [ahead <= 0] * causal + [-ahead <= left] * (left >= 0) + [ahead <= right] * (right >= 0)
+    for bound in bounds:
+        allowed = allowed & bound
+    if mask is not None:
+        mask = mask if mask.dtype == torch.bool else mask.to(q.dtype)
+        mask = F.pad(mask, (0, k.shape[2] - mask.shape[-1]), value=False if mask.dtype == torch.bool else -math.inf)
+        allowed = allowed & mask if mask.dtype == torch.bool else allowed
+    bias = torch.zeros(allowed.shape, dtype=q.dtype, device=q.device).masked_fill(~allowed, -math.inf)
+    return bias if mask is None or mask.dtype == torch.bool else bias + mask
+
+
+def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+    """The softmax over the last axis of `scores`, to which `mask` was added; a row without any key is zero."""
+    empty = (mask == -math.inf).all(-1, keepdim=True)
+    return torch.softmax(scores.masked_fill(empty, 0.0), -1).masked_fill(empty, 0.0)
+
+
+def rotate_pairs(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False) -> Tensor:
+    """Rotary positions: each pair of the first features of `x` is turned by its angle; features beyond them stay.
+
+    Args:
+        x: (..., T, D).
+        cos: broadcasts to (..., T, R / 2), R at most D.
+        sin: like `cos`.
+        interleaved: whether the pairs are neighbours, else feature i is paired with i + R / 2.
+    """
+    width = 2 * cos.shape[-1]
+    turned, rest = x[..., :width], x[..., width:]
+    first, second = (turned[..., ::2], turned[..., 1::2]) if interleaved else turned.chunk(2, -1)
+    pair = (cos * first - sin * second, sin * first + cos * second)
+    joined = torch.stack(pair, -1).flatten(-2) if interleaved else torch.cat(pair, -1)
+    return torch.cat((joined, rest), -1) if rest.shape[-1] else joined
+
+
+def linear_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    state: Tensor | None = None,
+    decay: Tensor | None = None,
+    beta: Tensor | None = None,
+    scale: float = 1.0,
+) -> tuple[Tensor, Tensor]:
+    """Attention as a recurrence: the state decays, learns each key's value, and is read by the query.
+
+    With `beta` a key learns the difference to what the state has for it (the delta rule).
+
+    Args:
+        q: (B, heads, T, D), `heads` a multiple of those of `k`.
+        k: (B, groups, T, D).
+        v: (B, groups, T, E).
+        state: (B, groups, D, E), zeros where absent.
+        decay: (B, groups, T, D or 1), logarithms.
+        beta: (B, groups or 1, T, 1).
+        scale: of what is read.
+
+    Returns:
+        The outputs (B, heads, T, E), and the last state.
+    """
+    now = k.new_zeros(*k.shape[:2], k.shape[3], v.shape[3]) if state is None else state
+    shared = q.shape[1] // k.shape[1]
+    read: list[Tensor] = []
+    for t in range(q.shape[2]):
+        key, value = k[:, :, t].unsqueeze(3), v[:, :, t].unsqueeze(2)
+        if decay is not None:
+            now = now * decay[:, :, t].exp().unsqueeze(3)
+        if beta is not None:
+            value = beta[:, :, t].unsqueeze(3) * (value - key.transpose(2, 3) @ now)
+        now = now + key * value
+        read.append(scale * (q[:, :, t].unsqueeze(2) @ now.repeat_interleave(shared, 1)))
+    return torch.cat(read, 2), now
