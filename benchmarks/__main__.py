@@ -1,8 +1,9 @@
 """Every benchmark: `python -m benchmarks [--quick] [SECTION ...]`.
 
 conversion: from a path to a module, beside onnx2torch and onnx2pytorch, and where migrate's time goes. commands: the same in
-fresh processes, with peak memory, and `migrate convert`. training, compiled: training steps of the modules. kernels: the
-runtime's kernels. Prints tables, and writes benchmarks/results/SECTION-DATE.json and .md; `--quick` writes nothing.
+fresh processes, with peak memory, and `migrate convert`. training, compiled: training steps of the modules. pytorch: those of
+emitted modules beside the PyTorch modules that they were made from. kernels: the runtime's kernels. Prints tables, and
+writes benchmarks/results/SECTION-DATE.json and .md; `--quick` writes nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 from unittest import mock
 
 from benchmarks import kernels
+from benchmarks import pytorch as modules
 from benchmarks.conversion import as_command
 from benchmarks.launch import child
 from benchmarks.models import CASES, TRAINED
@@ -71,6 +73,15 @@ def compiled(quick: bool) -> Section:
     return results, [training_table(results, "Training steps, torch.compile")]
 
 
+def pytorch(quick: bool) -> Section:
+    """Training steps of what PyTorch modules become, beside their own."""
+    results: list[dict[str, Any]] = []
+    for name in ("gpt", "unet") if quick else modules.CASES:
+        say(f"pytorch: {name}")
+        results.append(child("benchmarks.pytorch", name, "--rounds", "7" if quick else "31"))
+    return results, [training_table(results, "Training steps of PyTorch modules", "the source module")]
+
+
 def _trained(name: str, rounds: str, *more: str) -> dict[str, Any]:
     say(f"training: {name} {' '.join(more)}")
     case = CASES[name]
@@ -97,6 +108,7 @@ SECTIONS: dict[str, Callable[[bool], Section]] = {
     "commands": commands,
     "training": training,
     "compiled": compiled,
+    "pytorch": pytorch,
 }
 
 

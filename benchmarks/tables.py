@@ -95,12 +95,12 @@ def command_table(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -> T
     )
 
 
-def training_table(results: Iterable[Mapping[str, Any]], title: str) -> Table:
+def training_table(results: Iterable[Mapping[str, Any]], title: str, judge: str = "ONNX Runtime") -> Table:
     """Training steps of the modules that the converters made."""
     rows = [row for result in results for row in _training_rows(result)]
     return Table(
         title=title,
-        about="Forward, mean of squares, backward, SGD; `error`: of the outputs, against ONNX Runtime, by the largest output.",
+        about=f"Forward, mean of squares, backward, SGD; `error`: of the outputs, against {judge}, by the largest output.",
         columns=(
             "file", "converter", "error", "trainable", "min ms", "median ms", "samples/s",
             "migrate / this, min", "median", "processor time", "remark",

@@ -129,7 +129,7 @@ def measure(case: Case, rounds: int, limit: int | None) -> dict[str, Any]:
         else:
             peers[peer]["reached"] = reached(module)
     if steps:
-        _clock(peers, steps, rounds)
+        clock(peers, steps, rounds)
     return {"case": case.name, "note": case.note, "rounds": rounds, "peers": peers, "refused": refused}
 
 
@@ -146,7 +146,8 @@ def _ready(module: nn.Module, inputs: Sequence[Tensor], targets: list[Tensor], l
     return step
 
 
-def _clock(peers: dict[str, dict[str, Any]], steps: dict[str, Step], rounds: int) -> None:
+def clock(peers: dict[str, dict[str, Any]], steps: dict[str, Step], rounds: int) -> None:
+    """Time the steps in turn, and add to what is known of each its times and how migrate's compare."""
     taken = interleaved(steps, rounds)
     base = taken.get(BASE)
     for peer, times in taken.items():

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from migrate.sources import Opened
 
 T = TypeVar("T", bound="DataclassInstance")
-CHANGES = {"MIG301", "MIG303", "MIG311", "MIG312"}
+CHANGES = {"MIG301", "MIG303", "MIG311", "MIG312", "MIG315"}
 
 
 def _copied(kind: type[T], facts: Any, **different: Any) -> T:
@@ -165,10 +165,11 @@ def unverified(command: str, target: Target, precision: str, verification: Any) 
     if verification is not None:
         for note in verification.notes:
             yield Unverified(what="part of the verification", why=note)
-        yield Unverified(
-            what="outputs in training mode",
-            why="the source's engine runs evaluation; only momentum, epsilon and dropout rates were held against it",
-        )
+        if not verification.learned:
+            yield Unverified(
+                what="outputs in training mode",
+                why="the source's engine runs evaluation; only momentum, epsilon and dropout rates were held against it",
+            )
     if precision != "fp32":
         yield Unverified(what=f"numbers in {precision}", why="the comparison with the source is in float32")
     yield Unverified(

@@ -17,6 +17,8 @@ ARROWS: dict[str, set[str]] = {
     "migrate.errors": set(),
     "migrate.graph": set(),
     "migrate.frontends": {"migrate.graph"},
+    # measures a source with the function that measures a package
+    "migrate.frontends.pytorch.engine": {"migrate.graph", "migrate.frontends", "runtime"},
     "migrate.opmap": set(),
     "migrate.codegen": {"migrate.graph", "runtime"},
     "migrate.verify": {"migrate.graph", "runtime"},

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 LOCALISED = 1e-4
@@ -140,8 +140,23 @@ def _error(probe: Probe, name: str, gradient: Tensor, double: Any) -> float:
     return worst
 
 
+def learn(package: str, model: nn.Module, inputs: tuple[Tensor, ...], seed: int, path: Path) -> dict[str, Any]:
+    """Measure how the package learns, at the rate and in the modes that the file at `path` says, and write that there."""
+    measure = importlib.import_module(f"{package}.runtime.verify.learning")
+    given = load_file(path)
+    rate = given["curve/rate"].item() if "curve/rate" in given else None
+
+    def call() -> tuple[Tensor, ...]:
+        outputs = model(*inputs)
+        return (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
+
+    found = measure.learning_of(model, call, seed, rate, bool(given["training"].item()))
+    save_file({name: tensor.contiguous().clone() for name, tensor in found.items()}, path)
+    return {}
+
+
 def main(package: str, task: str, case_name: str, seed: int, out: Path) -> dict[str, Any]:
-    """One task: `accept` a right package (marks, settings, direction) or `locate` a wrong gradient."""
+    """One task: `learn`, `accept` a right package (marks, settings, direction) or `locate` a wrong gradient."""
     sys.path.insert(0, str(Path.cwd()))
     load_model = importlib.import_module(package).load_model
     golden = importlib.import_module(f"{package}.runtime.verify.golden")
@@ -150,6 +165,8 @@ def main(package: str, task: str, case_name: str, seed: int, out: Path) -> dict[
     model: nn.Module = load_model().eval()
     if task == "settings":
         return {"settings": settings_of(model)}
+    if task == "learn":
+        return learn(package, model, case.inputs, seed, out)
     if task == "locate":
         return first_wrong_gradient(package, model, case.inputs, seed)
     marks = fingerprint.golden_gradients(model, case, seed)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from migrate.errors import Diagnostic
 from migrate.graph import Graph, Value, Weight
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Target = str | tuple[str, int]
@@ -62,6 +65,14 @@ class Oracle(Protocol):
 
     def learned_weights(self) -> list[str]:
         """The weights that the source's own operators learn, whatever the graph made of them."""
+        ...
+
+    def state(self) -> dict[str, tuple[tuple[int, ...], str]] | None:
+        """Key -> shape and dtype of the source's state, where the package must have the same keys; else None."""
+        ...
+
+    def learning(self, inputs: Sequence[Array], seed: int) -> dict[str, Tensor] | None:
+        """What the source itself does when it learns, as `runtime.verify.learning` measures it; None where it cannot."""
         ...
 
     def settings(self) -> dict[str, dict[str, float]]:

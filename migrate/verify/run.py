@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from migrate.errors import Diagnostic, MigrateError, error
+from migrate.errors import Diagnostic, MigrateError
 from migrate.graph import Graph
 from migrate.verify.cases import COSTLY, operations_per_sample, plan_cases
 from migrate.verify.contract import Oracle, Plan
@@ -23,7 +23,9 @@ from migrate.verify.golden import (
     uncovered_weights,
     untrained_weights,
 )
+from migrate.verify.learning import learning_rows, state_rows
 from migrate.verify.locate import first_difference, module_of
+from migrate.verify.notes import no_differences, not_located, parity
 from migrate.verify.overrides import conflicts, perturbed_overrides
 from migrate.verify.process import ask_package, verify_package
 
@@ -48,6 +50,7 @@ class _Run:
     rows: list[Row] = field(default_factory=list[Row])
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     layer: Layer | None = None
+    learned: bool = False
 
     def ask(self, task: str, case: str, out: Path) -> Any:
         """The answer of the package itself to a task."""
@@ -100,6 +103,7 @@ def verify(
         diagnostics=(*oracle.notes, *run.diagnostics),
         engine=oracle.engine,
         first_difference=run.layer,
+        learned=run.learned,
     )
     mark = package_dir / MARK
     mark.unlink(missing_ok=True)
@@ -114,13 +118,15 @@ def _verify(run: _Run, batches: Sequence[int]) -> None:
     goldens = compute_goldens(run.plan, run.graph, run.oracle, cases)
     run.diagnostics += goldens.notes
     run.store(goldens)
-    run.rows += _source_rows(run)
+    run.rows += [*_source_rows(run), *state_rows(run.plan, run.oracle)]
     run.rows += list(_rows_of(verify_package(run.package_dir, run.name), goldens, run.oracle.engine))
-    if all(row.passed for row in run.rows):
+    if all(row.passed for row in run.rows if row.decides):
+        _learning(run, _smallest(goldens))
+    if all(row.passed for row in run.rows if row.decides):
         _accept(run, goldens)
     if not all(row.passed for row in run.rows if row.decides):
         run.layer = run.layer or _locate(run, goldens)
-        run.diagnostics.append(_parity(run.rows, run.layer))
+        run.diagnostics.append(parity(run.rows, run.layer))
 
 
 def _source_rows(run: _Run) -> Iterator[Row]:
@@ -131,6 +137,16 @@ def _source_rows(run: _Run) -> Iterator[Row]:
     yield Row(check="every weight of the source's layers is a parameter", passed=not fixed, detail=_listed(fixed))
     split = conflicts(run.plan)
     yield Row(check="no weight of the source is two parameters", passed=not split, detail=_listed(split))
+
+
+def _learning(run: _Run, case: GoldenCase) -> None:
+    """Hold how the package learns against the source, where that can be trained itself."""
+    for row, key in learning_rows(case, run.oracle, run.ask, run.seed):
+        run.rows.append(row)
+        run.learned = True
+        if not row.passed and run.layer is None:
+            layer = module_of(key, run.plan)
+            run.layer = Layer(module=layer.module, nodes=layer.nodes, error=row.error, what=row.check)
 
 
 def _rows_of(document: Any, goldens: Goldens, engine: str) -> Iterator[Row]:
@@ -167,13 +183,14 @@ def _accept(run: _Run, goldens: Goldens) -> None:
     costly = operations_per_sample(run.graph) >= COSTLY
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "direction.safetensors"
-        answer = run.ask("mark" if costly else "accept", case.name, out)
+        answer = run.ask("mark" if costly or run.learned else "accept", case.name, out)
         run.store(goldens, answer["gradients"])
         settings = _settings_row(run, answer["settings"])
         if settings is not None:
             run.rows.append(settings)
-        if costly:
-            run.diagnostics.append(_no_differences())
+        if costly and not run.learned:
+            run.diagnostics.append(no_differences())
+        if costly or run.learned:  # the source's own gradients are better evidence
             return
         row = _differences(run, case, answer, out)
         if row is not None:
@@ -226,6 +243,9 @@ def _locate(run: _Run, goldens: Goldens) -> Layer | None:
         if names:
             return _trace(run, goldens, names[0], Path(folder))
         if any(row.check.startswith("gradient: ") for row in failed):
+            if operations_per_sample(run.graph) >= COSTLY:
+                run.diagnostics.append(not_located())
+                return None
             answer = run.ask("locate", _smallest(goldens).name, Path(folder) / "unused")
             if answer:
                 layer = module_of(answer["parameter"], run.plan)
@@ -241,33 +261,6 @@ def _trace(run: _Run, goldens: Goldens, name: str, folder: Path) -> Layer:
     verify_package(run.package_dir, run.name, trace=file, case=name)
     overrides = perturbed_overrides(run.plan, run.graph, run.oracle, case.seed, case.sigma) if case.sigma else {}
     return first_difference(read_trace(file), case, run.plan, run.graph, run.oracle, overrides)
-
-
-def _parity(rows: Iterable[Row], layer: Layer | None) -> Diagnostic:
-    failed = [row for row in rows if row.decides and not row.passed]
-    first = failed[0]
-    off = "" if first.error is None else f", off by {first.error:.1e}, tolerance {first.tolerance:.0e}"
-    where = ""
-    if layer is not None:
-        source = f" (source: {', '.join(layer.nodes)})" if layer.nodes else ""
-        amount = "" if layer.error is None else f", off by {layer.error:.1e}"
-        where = f"{layer.module}{source}, {layer.what}{amount}"
-    return error(
-        "MIG501",
-        "the package does not compute what the source computes",
-        where=where,
-        why=f"{len(failed)} checks failed, the first: {first.check}{off}{': ' + first.detail if first.detail else ''}",
-        todo="the package is kept and marked UNVERIFIED; do not train it before the layer is understood",
-    )
-
-
-def _no_differences() -> Diagnostic:
-    return Diagnostic(
-        code="MIG506",
-        severity="note",
-        what="differences of the source in float32 were not taken",
-        why="they are supporting evidence, and this model is costly to run",
-    )
 
 
 def _listed(names: list[str]) -> str:

@@ -34,27 +34,9 @@ from migrate.frontends.onnx.lift import (
     widened,
 )
 from migrate.graph import Graph
-from migrate.graph.batch import follows
+from migrate.graph.chunks import input_axes, joined, output_axes, part
 
 _MAX_ENGINES = 4
-
-
-def output_axes(graph: Graph) -> list[int | None]:
-    """For each output the axis that follows the batch, or None."""
-    batch = graph.batch
-    if batch is None:
-        return [None] * len(graph.outputs)
-    return [next((i for i, s in enumerate(v.shape) if follows(s, batch)), None) for v in graph.outputs]
-
-
-def input_axes(graph: Graph) -> list[int | None]:
-    """For each input the axis that is the batch, or None."""
-    if graph.batch is None:
-        return [None] * len(graph.inputs)
-    return [
-        graph.batch_axes.get(v.name, next((i for i, s in enumerate(v.shape) if s == graph.batch), None))
-        for v in graph.inputs
-    ]
 
 
 class OnnxOracle:
@@ -145,6 +127,14 @@ class OnnxOracle:
             return None
         return node.inputs[0].name if node.inputs[0] is not None else None
 
+    def state(self) -> None:
+        """The names of an ONNX file are no keys of a state."""
+        return
+
+    def learning(self, inputs: Sequence[Array], seed: int) -> None:
+        """ONNX Runtime does not train."""
+        del inputs, seed
+
     def settings(self) -> dict[str, dict[str, float]]:
         """What BatchNormalization and Dropout nodes fix about training, in torch's terms: `momentum`, `eps`, `p`."""
         found: dict[str, dict[str, float]] = {}
@@ -211,10 +201,10 @@ class OnnxOracle:
             return self._call(engine, names, feeds | dict(zip(self.input_names, given, strict=True)))
         parts: list[list[Array]] = []
         for start in range(0, total, self._chunk):
-            part = [_part(a, i, start, self._chunk) for a, i in zip(given, axes, strict=True)]
-            parts.append(self._call(engine, names, feeds | dict(zip(self.input_names, part, strict=True))))
+            rows = [part(a, i, start, self._chunk) for a, i in zip(given, axes, strict=True)]
+            parts.append(self._call(engine, names, feeds | dict(zip(self.input_names, rows, strict=True))))
         groups = zip(zip(*parts, strict=True), self._axes(names), strict=True)
-        return [_joined(list(group), axis, total, self._chunk) for group, axis in groups]
+        return [joined(list(group), axis, total, self._chunk) for group, axis in groups]
 
     def _axes(self, names: list[str]) -> list[int | None]:
         assert self._graph is not None
@@ -262,23 +252,6 @@ class OnnxOracle:
 
 def _cast(array: Array, value: ir.Value) -> Array:
     return np.ascontiguousarray(array, dtype=None if value.dtype is None else value.dtype.numpy())
-
-
-def _part(array: Array, axis: int | None, start: int, count: int) -> Array:
-    """Samples `start` to `start + count`; where there are too few, the last is repeated."""
-    if axis is None:
-        return array
-    order = np.minimum(np.arange(start, start + count), array.shape[axis] - 1)
-    return np.ascontiguousarray(np.take(array, order, axis=axis))
-
-
-def _joined(parts: list[Array], axis: int | None, total: int, chunk: int) -> Array:
-    """The first `total` samples of all parts; an output that does not follow the batch is taken from the first part."""
-    if axis is None or parts[0].ndim <= axis:
-        return parts[0]
-    whole = np.concatenate(parts, axis=axis)
-    rows = parts[0].shape[axis] * total // chunk
-    return np.ascontiguousarray(whole[(slice(None),) * axis + (slice(0, rows),)])
 
 
 def _number(node: ir.Node, name: str, default: float) -> float:

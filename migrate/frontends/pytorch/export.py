@@ -30,7 +30,7 @@ def export_module(module: nn.Module, example_inputs: tuple[Any, ...] | Mapping[s
     Raises:
         MigrateError: exit status 4, MIG204: torch cannot export it; the user's file and line are in the diagnostic.
     """
-    args, kwargs = _call_of(example_inputs)
+    args, kwargs = call_of(example_inputs)
     with _as_found(module):
         module.eval()
         args, kwargs, batch = _with_batch(module, args, kwargs)
@@ -62,7 +62,8 @@ def program_of(exported: ExportedProgram) -> Program:
     )
 
 
-def _call_of(example: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def call_of(example: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Example inputs as positional arguments and arguments by name."""
     if isinstance(example, Mapping):
         return (), {str(name): value for name, value in example.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return (tuple(example), {}) if isinstance(example, tuple | list) else ((example,), {})  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

@@ -22,11 +22,12 @@ from migrate.errors import Exit, MigrateError
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """What the process holds between questions: the module as the user built it, example inputs, training objects."""
+    """What the process holds between questions: the module as the user built it, example inputs, how it trains, its engine."""
 
     module: Any = None
     inputs: Any = None
     training: dict[str, Any] = field(default_factory=dict[str, Any])
+    engine: Any = None
 
 
 Task = Callable[[Session, Path, dict[str, Any]], dict[str, Any]]

@@ -9,7 +9,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from migrate.errors import Exit, MigrateError
 from migrate.frontends.onnx import load_onnx
-from migrate.frontends.onnx.oracle import OnnxOracle, input_axes, output_axes
+from migrate.frontends.onnx.oracle import OnnxOracle
+from migrate.graph.chunks import input_axes, output_axes
 
 RNG = np.random.default_rng(0)
 W = RNG.standard_normal((4, 3)).astype("float32")

@@ -1,0 +1,182 @@
+"""Runs the source's own module: its outputs with weights replaced, and what it does when it learns.
+
+The module lives in this process or in the worker process; then the tasks below are asked there, with tensors as files.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from migrate.errors import Exit, MigrateError, error
+from migrate.frontends.pytorch.worker import Session
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from migrate.frontends.pytorch.worker_process import WorkerProcess
+
+Tensors = dict[str, "Tensor"]
+Arguments = Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+
+
+class Engine(Protocol):
+    """Where the module lives."""
+
+    def run(self, inputs: Sequence[Tensor], overrides: Mapping[str, Tensor]) -> list[Tensor]:
+        """The tensors that the module returns in evaluation, with entries of its state replaced."""
+        ...
+
+    def learn(self, inputs: Sequence[Tensor], seed: int) -> Tensors:
+        """What `runtime.verify.learning` measures."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleEngine:
+    """A module in this process; `arguments` makes of the tensors what it is called with, positional and by name."""
+
+    module: nn.Module
+    arguments: Arguments
+    has_modes: bool = True
+
+    def run(self, inputs: Sequence[Tensor], overrides: Mapping[str, Tensor]) -> list[Tensor]:
+        """The tensors that the module returns in evaluation, with entries of its state replaced."""
+        import torch
+        from torch.func import functional_call
+
+        args, kwargs = self.arguments([t.clone() for t in inputs])
+        if self.has_modes:
+            self.module.eval()
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return _tensors(functional_call(self.module, dict(overrides), args, kwargs))
+
+    def learn(self, inputs: Sequence[Tensor], seed: int) -> Tensors:
+        """What `runtime.verify.learning` measures."""
+        from runtime.verify.learning import learning_of
+
+        args, kwargs = self.arguments([t.clone() for t in inputs])
+        return learning_of(self.module, lambda: _tensors(self.module(*args, **kwargs)), seed, training=self.has_modes)
+
+
+def runnable(module: nn.Module) -> nn.Module:
+    """A copy to run, so that the user's module is left alone; half precision as float32, in which the package trains."""
+    return widened(copy.deepcopy(module))
+
+
+def widened(module: nn.Module) -> nn.Module:
+    """The module itself, in float32 where it has half precision."""
+    return module.float() if _has_half(module) else module
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerEngine:
+    """A module in the worker process."""
+
+    worker: WorkerProcess
+
+    def run(self, inputs: Sequence[Tensor], overrides: Mapping[str, Tensor]) -> list[Tensor]:
+        """The tensors that the module returns in evaluation, with entries of its state replaced."""
+        given = {f"input/{i}": t for i, t in enumerate(inputs)} | {f"state/{k}": t for k, t in overrides.items()}
+        found = self._ask("engine:task_run", given)
+        return [found[f"output/{i}"] for i in range(len(found))]
+
+    def learn(self, inputs: Sequence[Tensor], seed: int) -> Tensors:
+        """What `runtime.verify.learning` measures."""
+        return self._ask("engine:task_learn", {f"input/{i}": t for i, t in enumerate(inputs)}, seed=seed)
+
+    def _ask(self, task: str, given: Tensors, **arguments: Any) -> Tensors:
+        from migrate.frontends.pytorch.worker_program import read_tensors, write_tensors
+
+        question, answer = self.worker.folder / "question.safetensors", self.worker.folder / "answer.safetensors"
+        write_tensors(given, question)
+        self.worker.ask(task, **arguments)
+        found = read_tensors(answer)
+        answer.unlink()
+        return found
+
+
+# ---- in the worker process
+
+
+def task_run(session: Session, folder: Path, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Task: run the session's module on the question's inputs and state."""
+    del arguments
+    given = _question(folder)
+    overrides = {k.removeprefix("state/"): t for k, t in given.items() if k.startswith("state/")}
+    outputs = _engine(session).run(_inputs(given), overrides)
+    return _answered(folder, {f"output/{i}": t for i, t in enumerate(outputs)})
+
+
+def task_learn(session: Session, folder: Path, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Task: measure how the session's module learns."""
+    return _answered(folder, _engine(session).learn(_inputs(_question(folder)), arguments["seed"]))
+
+
+def _engine(session: Session) -> ModuleEngine:
+    if session.engine is None:
+        session.engine = ModuleEngine(module=runnable(session.module), arguments=_like(session.inputs))
+    return session.engine
+
+
+def _like(example: Any) -> Arguments:
+    """Arguments in the structure of an example, with its tensors replaced."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    from migrate.frontends.pytorch.export import call_of
+
+    leaves, spec = pytree.tree_flatten(call_of(example))
+
+    def arguments(inputs: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        given = iter(inputs)
+        return pytree.tree_unflatten([next(given) if isinstance(x, torch.Tensor) else x for x in leaves], spec)
+
+    return arguments
+
+
+def _question(folder: Path) -> Tensors:
+    from migrate.frontends.pytorch.worker_program import read_tensors
+
+    return read_tensors(folder / "question.safetensors")
+
+
+def _inputs(given: Tensors) -> list[Tensor]:
+    count = sum(name.startswith("input/") for name in given)
+    return [given[f"input/{i}"] for i in range(count)]
+
+
+def _answered(folder: Path, found: Tensors) -> dict[str, Any]:
+    from migrate.frontends.pytorch.worker_program import write_tensors
+
+    write_tensors(found, folder / "answer.safetensors")
+    return {}
+
+
+# ---- helpers
+
+
+def _tensors(result: Any) -> list[Tensor]:
+    import torch
+    from torch.utils import _pytree as pytree
+
+    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+
+
+def _has_half(module: nn.Module) -> bool:
+    import torch
+
+    half = (torch.float16, torch.bfloat16)
+    return any(t.dtype in half for t in (*module.parameters(), *module.buffers()))
+
+
+def failed(fault: Exception, inputs: Sequence[Tensor]) -> MigrateError:
+    """The source's module does not run on these inputs."""
+    shapes = ", ".join(str(list(t.shape)) for t in inputs)
+    why = f"{type(fault).__name__}: {str(fault).strip().partition(chr(10))[0][:300]}"
+    found = error("MIG503", "the source's engine fails on its inputs", where=shapes, why=why)
+    return MigrateError([found], Exit.PARITY)

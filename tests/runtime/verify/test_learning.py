@@ -1,0 +1,60 @@
+"""How a module learns is measured without its random numbers, and leaves no trace."""
+
+import pytest
+import torch
+from torch import nn
+
+from runtime.verify.learning import STEPS, learning_of
+
+
+class Net(nn.Module):
+    """Dropout, statistics, attention with a rate of its own, and an entry that nothing uses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm, self.drop = nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Dropout(0.5)
+        self.attention = nn.MultiheadAttention(8, 2, dropout=0.3, batch_first=True)
+        self.lstm = nn.LSTM(8, 4, num_layers=2, dropout=0.4, batch_first=True)
+        self.unused = nn.Parameter(torch.ones(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.drop(self.norm(self.first(x).relu()))[:, None]
+        y = nn.functional.scaled_dot_product_attention(x, x, x, None, 0.2 if self.training else 0.0)
+        return self.lstm(self.attention(x, x, y, need_weights=False)[0])[0]
+
+
+def measured(module: nn.Module, seed: int = 0, **options) -> dict[str, torch.Tensor]:
+    x = torch.randn(4, 6, generator=torch.Generator().manual_seed(1))
+    return learning_of(module, lambda: [module(x)], seed, **options)
+
+
+def test_nothing_is_drawn_and_nothing_is_left_behind() -> None:
+    torch.manual_seed(0)
+    module = Net().eval()
+    before, state = {k: v.clone() for k, v in module.state_dict().items()}, torch.get_rng_state()
+    found, again = measured(module), measured(module, seed=0)
+    assert found.keys() == again.keys() and all(torch.equal(found[k], again[k]) for k in found)
+    assert all(torch.equal(before[k], v) for k, v in module.state_dict().items())
+    assert torch.equal(state, torch.get_rng_state()) and not module.training
+    assert all(p.grad is None for p in module.parameters())
+
+
+def test_what_is_measured() -> None:
+    torch.manual_seed(0)
+    found = measured(Net())
+    assert found["curve/losses"].shape == (STEPS,) and found["curve/losses"].diff().abs().min() > 0
+    assert "evaluation/gradient/first.weight" in found and "evaluation/gradient/unused" not in found
+    assert not torch.equal(found["training/buffer/norm.running_mean"], torch.zeros(8))
+    assert found["training/output/0"].shape == (4, 1, 4)
+
+
+def test_a_module_without_modes_is_measured_in_its_own() -> None:
+    torch.manual_seed(0)
+    assert {name.split("/")[0] for name in measured(Net().eval(), training=False)} == {"evaluation"}
+
+
+@pytest.mark.parametrize("rate", [None, 0.05])
+def test_the_rate_of_the_curve_is_said(rate: float | None) -> None:
+    torch.manual_seed(0)
+    found = measured(Net(), rate=rate)
+    assert 0 < found["curve/rate"].item() <= 0.1 and (rate is None or found["curve/rate"].item() == pytest.approx(rate))
