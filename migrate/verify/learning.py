@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runtime.verify.golden import GoldenCase
 
 TOLERANCE = 1e-4
-LEAST = 1e-3
+LEAST = 1e-6
 """A parameter whose gradient is small beside the largest is held to this part of the largest."""
 Ask = Callable[[str, str, Path], Any]
 

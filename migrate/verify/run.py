@@ -121,7 +121,7 @@ def _verify(run: _Run, batches: Sequence[int]) -> None:
     run.rows += [*_source_rows(run), *state_rows(run.plan, run.oracle)]
     run.rows += list(_rows_of(verify_package(run.package_dir, run.name), goldens, run.oracle.engine))
     if all(row.passed for row in run.rows if row.decides):
-        _learning(run, _smallest(goldens))
+        _learning(run, _largest(run, goldens))
     if all(row.passed for row in run.rows if row.decides):
         _accept(run, goldens)
     if not all(row.passed for row in run.rows if row.decides):
@@ -200,6 +200,13 @@ def _accept(run: _Run, goldens: Goldens) -> None:
 def _smallest(goldens: Goldens) -> GoldenCase:
     plain = [case for case in goldens.cases if not case.sigma]
     return min(plain, key=lambda case: sum(tensor.numel() for tensor in case.inputs))
+
+
+def _largest(run: _Run, goldens: Goldens) -> GoldenCase:
+    """The plain case with the largest batch, so that statistics over it say something; the smallest if costly."""
+    plain = [case for case in goldens.cases if not case.sigma and (goldens.plans[case.name].batch or 2) > 1]
+    costly = operations_per_sample(run.graph) >= COSTLY
+    return (min if costly else max)(plain, key=lambda case: sum(tensor.numel() for tensor in case.inputs))
 
 
 def _differences(run: _Run, case: GoldenCase, answer: Any, out: Path) -> Row | None:

@@ -5,7 +5,8 @@ A source's own module and the emitted one are measured by this same function; ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -24,11 +25,14 @@ def _floats(outputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _trained(module: nn.Module) -> dict[str, nn.Parameter]:
-    return {name: p for name, p in module.named_parameters() if p.requires_grad}
+    return {name: p for name, p in module.named_parameters(remove_duplicate=False) if p.requires_grad}
 
 
 def _gradients(module: nn.Module, call: Call, seed: int) -> tuple[list[Tensor], dict[str, Tensor]]:
-    """The outputs, and the gradient of a fixed projection of them by each trainable parameter that it depends on."""
+    """The outputs, and the gradient of a fixed projection of them by each trainable parameter; zero where it depends on none.
+
+    A tied parameter is named by each of its names, so that the order in which two modules meet it does not matter.
+    """
     trained = _trained(module)
     torch.manual_seed(seed)
     with WithoutDropout():
@@ -36,8 +40,8 @@ def _gradients(module: nn.Module, call: Call, seed: int) -> tuple[list[Tensor], 
     total = objective(_floats(outputs), coefficients(_floats(outputs), seed))
     if not total.requires_grad or not trained:
         return outputs, {}
-    found: list[Tensor | None] = list(torch.autograd.grad(total, list(trained.values()), allow_unused=True))
-    return outputs, {name: g for name, g in zip(trained, found, strict=True) if g is not None}
+    found = torch.autograd.grad(total, list(trained.values()), allow_unused=True, materialize_grads=True)
+    return outputs, dict(zip(trained, found, strict=True))
 
 
 def _statistics(module: nn.Module) -> dict[str, Tensor]:
@@ -46,7 +50,7 @@ def _statistics(module: nn.Module) -> dict[str, Tensor]:
 
 def _curve(module: nn.Module, call: Call, seed: int, rate: float) -> Tensor:
     """The losses of SGD against fixed random targets."""
-    optimizer = torch.optim.SGD(list(_trained(module).values()), lr=rate)
+    optimizer = torch.optim.SGD([p for p in module.parameters() if p.requires_grad], lr=rate)
     generator = torch.Generator().manual_seed(seed)
     targets: list[Tensor] = []
     losses: list[float] = []
@@ -63,8 +67,8 @@ def _curve(module: nn.Module, call: Call, seed: int, rate: float) -> Tensor:
     return torch.tensor(losses, dtype=torch.float64)
 
 
-def _rate(gradients: dict[str, Tensor]) -> float:
-    norm = sum(float(g.double().square().sum()) for g in gradients.values()) ** 0.5
+def _rate(gradients: Sequence[Tensor]) -> float:
+    norm = sum(float(g.double().square().sum()) for g in gradients) ** 0.5
     return min(0.1, CHANGE / norm) if norm else 0.1
 
 
@@ -84,37 +88,50 @@ def learning_of(
         `evaluation/gradient/KEY`, `training/gradient/KEY`, `training/output/INDEX`, `training/buffer/KEY`, `curve/losses`
         and `curve/rate`.
     """
-    state = {name: tensor.detach().clone() for name, tensor in _all_tensors(module).items()}
-    mode = {m: m.training for m in module.modules()}
-    found: dict[str, Tensor] = {}
-    with torch.random.fork_rng(devices=[]), torch.enable_grad():
-        if training:
-            module.eval()
-        _, gradients = _gradients(module, call, seed)
-        found |= {f"evaluation/gradient/{name}": g for name, g in gradients.items()}
-        if training:
-            module.train()
-            outputs, gradients = _gradients(module, call, seed)
-            found |= {f"training/output/{i}": o.detach() for i, o in enumerate(outputs)}
-            found |= {f"training/gradient/{name}": g for name, g in gradients.items()}
-            found |= {f"training/buffer/{name}": b.clone() for name, b in _statistics(module).items()}
-            _put_back(module, state)
-            if gradients:
-                rate = _rate(gradients) if rate is None else rate
-                found |= {"curve/losses": _curve(module, call, seed, rate)}
-                found |= {"curve/rate": torch.tensor(rate, dtype=torch.float64)}
-    _put_back(module, state)
-    for each, was in mode.items():
-        each.training = was
-    module.zero_grad(set_to_none=True)
+    with torch.random.fork_rng(devices=[]), torch.enable_grad(), _as_found(module) as put_back:
+        if not training:
+            return _measured(module, call, seed, "evaluation")
+        module.eval()
+        found = _measured(module, call, seed, "evaluation")
+        module.train()
+        found |= _measured(module, call, seed, "training")
+        put_back()
+        gradients = [tensor for name, tensor in found.items() if name.startswith("training/gradient/")]
+        if gradients:
+            rate = _rate(gradients) if rate is None else rate
+            found |= {"curve/losses": _curve(module, call, seed, rate)}
+            found |= {"curve/rate": torch.tensor(rate, dtype=torch.float64)}
     return found
+
+
+def _measured(module: nn.Module, call: Call, seed: int, mode: str) -> dict[str, Tensor]:
+    outputs, gradients = _gradients(module, call, seed)
+    found = {f"{mode}/gradient/{name}": g for name, g in gradients.items()}
+    if mode == "training":
+        found |= {f"{mode}/output/{i}": o.detach() for i, o in enumerate(outputs)}
+        found |= {f"{mode}/buffer/{name}": b.clone() for name, b in _statistics(module).items()}
+    return found
+
+
+@contextmanager
+def _as_found(module: nn.Module) -> Generator[Callable[[], None]]:
+    """Put back the state at the end, or when asked; and the modes at the end, whatever the module raises."""
+    state = {name: tensor.detach().clone() for name, tensor in _all_tensors(module).items()}
+    modes = {m: m.training for m in module.modules()}
+
+    @torch.no_grad()
+    def put_back() -> None:
+        for name, tensor in _all_tensors(module).items():
+            tensor.copy_(state[name])
+
+    try:
+        yield put_back
+    finally:
+        put_back()
+        module.zero_grad(set_to_none=True)
+        for each, was in modes.items():
+            each.training = was
 
 
 def _all_tensors(module: nn.Module) -> dict[str, Tensor]:
     return dict(module.named_parameters()) | dict(module.named_buffers())
-
-
-@torch.no_grad()
-def _put_back(module: nn.Module, state: dict[str, Tensor]) -> None:
-    for name, tensor in _all_tensors(module).items():
-        tensor.copy_(state[name])

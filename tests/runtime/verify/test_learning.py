@@ -43,7 +43,7 @@ def test_what_is_measured() -> None:
     torch.manual_seed(0)
     found = measured(Net())
     assert found["curve/losses"].shape == (STEPS,) and found["curve/losses"].diff().abs().min() > 0
-    assert "evaluation/gradient/first.weight" in found and "evaluation/gradient/unused" not in found
+    assert "evaluation/gradient/first.weight" in found and not found["evaluation/gradient/unused"].any()
     assert not torch.equal(found["training/buffer/norm.running_mean"], torch.zeros(8))
     assert found["training/output/0"].shape == (4, 1, 4)
 
@@ -58,3 +58,18 @@ def test_the_rate_of_the_curve_is_said(rate: float | None) -> None:
     torch.manual_seed(0)
     found = measured(Net(), rate=rate)
     assert 0 < found["curve/rate"].item() <= 0.1 and (rate is None or found["curve/rate"].item() == pytest.approx(rate))
+
+
+def test_a_fault_of_the_module_leaves_it_as_it_was() -> None:
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.BatchNorm1d(6), nn.Linear(6, 2)).eval()
+
+    def call() -> list[torch.Tensor]:
+        y = module(torch.ones(3, 6))
+        if module.training:
+            raise RuntimeError("only in training")
+        return [y]
+
+    with pytest.raises(RuntimeError):
+        learning_of(module, call, 0)
+    assert not any(m.training for m in module.modules()) and not module[0].running_mean.any()

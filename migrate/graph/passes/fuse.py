@@ -1,0 +1,214 @@
+"""Runs the fusions: where a pattern fits and its check has nothing against it, one op takes the place of the nodes.
+
+    %s = sigmoid(%x)       ->      %y = silu(%x)
+    %y = mul(%x, %s)
+
+One walk in execution order, so that what was fused is matched as part of something larger further down. At a node the
+pattern that says most goes first. Cases in which a fitting pattern is left alone:
+
+1. an inner value is used elsewhere as well, or is an output: it would be computed twice;
+2. the fusion's check says no;
+3. the fused op would have another shape or dtype.
+
+The result keeps its value, so its users need no change. The new node's scope is what the scopes of the nodes have in common,
+its origin all of theirs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from migrate.errors import Diagnostic
+from migrate.graph.builder import Builder
+from migrate.graph.fusions import Fusion, Match, all_fusions, by_root
+from migrate.graph.infer import InferenceError
+from migrate.graph.ir import Graph, Node, Value
+from migrate.graph.passes import Pass
+from migrate.graph.pattern import Bound, Pattern, matches
+from migrate.graph.sizes import Dim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearMiss:
+    """A pattern that fitted at a node and was left alone."""
+
+    fusion: str
+    node: Node
+    why: str
+
+    def __str__(self) -> str:
+        place = ", ".join(self.node.origin) or f"%{self.node.outputs[0].name}"
+        return f"{self.fusion} at {place}: {self.why}"
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The nodes so far, who uses a value, the names taken, and the one expression of each size."""
+
+    graph: Graph
+    inferred: bool
+    misses: list[NearMiss]
+    nodes: dict[Node, int] = field(default_factory=dict[Node, int])
+    users: dict[Value, dict[Node, None]] = field(default_factory=dict[Value, dict[Node, None]])
+    names: set[str] = field(default_factory=set[str])
+    sizes: dict[Dim, Dim] = field(default_factory=dict[Dim, Dim])
+    gone: set[Node] = field(default_factory=set[Node])
+    fired: dict[str, list[Node]] = field(default_factory=dict[str, list[Node]])
+
+    def __post_init__(self) -> None:
+        values = [*self.graph.inputs, *self.graph.weights(), *(v for n in self.graph.nodes for v in n.outputs)]
+        self.names = {value.name for value in values}
+        for value in values:
+            for size in value.shape:
+                if isinstance(size, Dim):
+                    self.sizes.setdefault(size, size)
+        for node in self.graph.nodes:
+            self.uses(node)
+
+    def uses(self, node: Node) -> None:
+        for value in node.inputs:
+            self.users.setdefault(value, {})[node] = None
+
+    def release(self, node: Node) -> None:
+        """Drop a node whose results nobody needs, and what was computed for it alone."""
+        if any(self.users.get(v) or v in self.graph.outputs for v in node.outputs):
+            return
+        self.gone.add(node)
+        for value in node.inputs:
+            self.users.get(value, {}).pop(node, None)
+            if value.node is not None and value.node not in self.gone:
+                self.release(value.node)
+
+    def visit(self, node: Node) -> None:
+        """Fuse what ends in this node, and again what that ends in."""
+        while (fused := self.try_all(node)) is not None:
+            node = fused
+        self.append(node)
+
+    def append(self, node: Node) -> None:
+        self.nodes[node] = len(self.nodes)
+
+    def try_all(self, node: Node) -> Node | None:
+        for pattern, each in by_root().get(node.op.name, ()):
+            if each.inferred and not self.inferred:
+                continue
+            fused = self.attempt(pattern, each, node)
+            if fused is not None:
+                return fused
+        return None
+
+    def attempt(self, pattern: Pattern, each: Fusion, node: Node) -> Node | None:
+        """The node that takes this one's place; None, and a near miss where the pattern fitted, if none does."""
+        first: str | None = None
+        for bound in matches(pattern, node.output, Bound()) if len(node.outputs) == 1 else ():
+            match = Match(bound=bound, root=node, users=lambda value: len(self.users.get(value, ())))
+            why = self.shared(bound, node) or (each.check(match) if each.check else None)
+            if why is None:
+                made = self.build(each, match)
+                if isinstance(made, Node):
+                    return made
+                why = made
+            first = first or why
+        if first is not None:
+            self.misses.append(NearMiss(fusion=each.name, node=node, why=first))
+        return None
+
+    def shared(self, bound: Bound, root: Node) -> str | None:
+        """Which inner value is needed elsewhere."""
+        inner = set(bound.nodes)
+        for node in inner - {root}:
+            value = node.output
+            if value in self.graph.outputs:
+                return f"%{value.name}, computed on the way, is an output"
+            other = next((user for user in self.users.get(value, ()) if user not in inner), None)
+            if other is not None:
+                return f"%{value.name}, computed on the way, is used by `{other.op.name}` too"
+        return None
+
+    def build(self, each: Fusion, match: Match) -> Node | str:
+        """Build the op in a graph of its own, and let its result be the value that the old nodes computed."""
+        inner = sorted(match.bound.nodes, key=lambda n: self.nodes.get(n, len(self.nodes)))
+        builder = Builder()
+        builder.scope = _common([n.scope for n in inner])
+        builder.origin = tuple(dict.fromkeys(name for n in inner for name in n.origin))
+        try:
+            made = each.rewrite(builder, match)
+        except InferenceError as fault:
+            return f"the fused op refuses this: {fault}"
+        old = match.output
+        if (made.shape, made.dtype) != (old.shape, old.dtype):
+            return f"the fused op gives {made.dtype}{list(made.shape)} instead of {old.dtype}{list(old.shape)}"
+        new = builder.graph.nodes
+        last = new.pop()
+        assert last.outputs == (made,)
+        last.outputs = (old,)
+        for node in new:
+            self.adopt(node)
+        self.uses(last)
+        old.node = last
+        self.gone.add(match.root)
+        for value in match.root.inputs:
+            self.users.get(value, {}).pop(match.root, None)
+        for value in match.root.inputs:
+            if value.node is not None and value.node not in self.gone:
+                self.release(value.node)
+        self.fired.setdefault(each.name, []).append(last)
+        return last
+
+    def adopt(self, node: Node) -> None:
+        """Take a node of the builder's graph into this one: free names, and sizes as they are written here."""
+        for value in node.outputs:
+            name, count = value.name, 0
+            while value.name in self.names:
+                count += 1
+                value.name = f"{name}_{count}"
+            self.names.add(value.name)
+            value.shape = tuple(self.sizes.setdefault(s, s) if isinstance(s, Dim) else s for s in value.shape)
+        self.uses(node)
+        self.append(node)
+
+
+def _common(scopes: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """What all scopes begin with."""
+    length = 0
+    while all(len(scope) > length and scope[length] == scopes[0][length] for scope in scopes):
+        length += 1
+    return scopes[0][:length]
+
+
+def fuse(graph: Graph, *, inferred: bool = False, misses: list[NearMiss] | None = None) -> int:
+    """Fuse in place and return how often.
+
+    Args:
+        graph: What is changed. What was fused is noted in it.
+        inferred: Also run the fusions that guess at what the author meant.
+        misses: Gathers the places where a pattern fitted and was left alone.
+    """
+    walk = _Walk(graph, inferred, [] if misses is None else misses)
+    for node in graph.nodes:
+        walk.visit(node)
+    graph.nodes = [node for node in walk.nodes if node not in walk.gone]
+    made = {name: [n for n in nodes if n not in walk.gone] for name, nodes in sorted(walk.fired.items())}
+    graph.notes += [_note(name, nodes) for name, nodes in made.items() if nodes]
+    return sum(map(len, made.values()))
+
+
+def _note(name: str, nodes: list[Node]) -> Diagnostic:
+    titles = Counter(node.op.name for node in nodes)
+    made = ", ".join(f"`{op}`" for op in titles)
+    return Diagnostic(
+        code="MIG315",
+        severity="note",
+        what=f"{name}: {len(nodes)} times, operators that compute it piece by piece became {made}",
+        where=", ".join(node.origin[-1] for node in nodes if node.origin),
+        why="exporters write it in pieces; the one call means the same, reads better and keeps less for the backward pass",
+    )
+
+
+def names_of_fusions() -> list[str]:
+    """What `--why` may ask for."""
+    return list(dict.fromkeys(each.name for each in all_fusions()))
+
+
+FUSE = Pass(name="fuse", run=fuse, requires=("ties",))
