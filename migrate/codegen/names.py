@@ -21,7 +21,7 @@ _KEY = re.compile(r"[\w \-+:/@#]+", re.ASCII)  # what may stand in a string as i
 _USED_BY_EMITTED_CODE = {
     "self", "torch", "nn", "F", "math", "Any", "Tensor", "kernels", "functional", "runtime", "ModelConfig", "FROZEN",
     "config", "Model", "activation", "attention", "control", "conv", "elementwise", "index", "matmul", "norm", "pad",
-    "pool", "quant", "random", "recurrent", "reduce", "resample", "sequence", "shape",
+    "pool", "quant", "random", "recurrent", "reduce", "resample", "sequence", "shape", "signal",
 }  # fmt: skip
 _TAKEN_BESIDE = {"local", "checks", "report", "build", "dist", "test"}
 _IMPORTED_BY_EMITTED_CODE = {"torch", "numpy", "safetensors", "runtime", "migrate", "onnx", "onnxruntime", "pytest"}

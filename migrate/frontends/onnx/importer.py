@@ -12,6 +12,7 @@ import onnx_ir as ir
 
 from migrate.errors import Exit, MigrateError, error
 from migrate.frontends.onnx.lift import place
+from migrate.frontends.onnx.narrow import CARRIERS, follow
 from migrate.frontends.onnx.registry import Entry, Unsupported
 from migrate.frontends.onnx.scopes import maker_of, scope_of
 from migrate.frontends.onnx.sizes import InputSizes, Plan
@@ -36,6 +37,13 @@ class OnnxBuilder(Builder):
         """What a graph inside a node gives for these inputs; its nodes are added here."""
         return self.subgraphs(graph, inputs)
 
+    def __init__(self, name: str = "model") -> None:
+        super().__init__(name)
+        self.narrow: dict[Value, str] = {}  # values of element types in which torch does not compute
+        self.rounded: dict[
+            Value, Value
+        ] = {}  # for integers that were rounded: the same numbers as floats, with a gradient
+
     def numbers(self, value: Value) -> list[Any]:
         """The content of a value that must be known: numbers and sizes.
 
@@ -59,11 +67,21 @@ class OnnxBuilder(Builder):
 
     def source(self, name: str, read: Callable[[], Any], dtype: str, shape: tuple[int, ...]) -> Value:
         """A tensor of the source file; 16-bit floats are read as float32, in which the package trains."""
-        wide = HALF.get(dtype)
-        reader = (lambda: read().astype("float32")) if wide else read
+        wide = CARRIERS.get(dtype) or HALF.get(dtype)
+        reader = (lambda: read().astype(wide)) if wide else read
         maker = maker_of(name, self.producer)
         weight = Weight(source=name, read=reader, source_shape=shape, maker=maker)
-        return self.weight(name, wide or dtype, weight, shape)
+        return self.marked(self.weight(name, wide or dtype, weight, shape), dtype)
+
+    def marked(self, value: Value, dtype: str) -> Value:
+        """The value, known to be of a type that its dtype only carries."""
+        if dtype in CARRIERS:
+            self.narrow[value] = dtype
+        return value
+
+    def kind(self, value: Value) -> str:
+        """The source's element type of a value."""
+        return self.narrow.get(value, value.dtype)
 
 
 def dtype_name(dtype: ir.DataType | None) -> str:
@@ -74,7 +92,7 @@ def dtype_name(dtype: ir.DataType | None) -> str:
     """
     name = (dtype or ir.DataType.FLOAT).name.lower()
     name = _NAMES.get(name, name)
-    if name not in _TORCH:
+    if name not in _TORCH and name not in CARRIERS:
         raise Unsupported(f"element type {name}")
     return name
 
@@ -165,7 +183,10 @@ class Importer:
             self.builder.num_outputs = max(used, default=1)
             self.builder.output_names = tuple(v.name or "" for v in node.outputs)
             result = self.with_batch_freed(entry, inputs, attributes)
-        results = result if isinstance(result, tuple | list) else (result,)
+            results = result if isinstance(result, tuple | list) else (result,)  # pyright: ignore[reportUnknownVariableType]
+            if any(v in self.builder.narrow for v in inputs):
+                kind = (node.op_type, node.domain, self.model.opset_imports.get(node.domain, 1))
+                results = follow(self.builder, self.builder.narrow, kind, inputs, results)  # pyright: ignore[reportUnknownArgumentType]
         for value, made in zip(node.outputs, results, strict=False):  # pyright: ignore[reportUnknownArgumentType]
             if value.name:
                 self.env[value.name] = made
@@ -249,14 +270,15 @@ def _add_input(importer: Importer, item: InputSizes, plan: Plan, symbol: str | N
     builder = importer.builder
     declared = builder.declared_batch
     (value,) = (v for v in importer.model.graph.inputs if v.name == item.name)
-    dtype = HALF.get(name := dtype_name(value.dtype), name)
+    name = dtype_name(value.dtype)
+    dtype = HALF.get(name) or CARRIERS.get(name, name)
     shape: list[Any] = []
     for axis, size in enumerate(item.shape):
         if axis == 0 and len(item.shape) > 1 and baked and size == declared:
             size = symbol
         sample = plan.get(size) if isinstance(size, str) else size
         shape.append((size, sample) if isinstance(sample, tuple) else sample)
-    made = importer.env[item.name] = builder.input(item.name, dtype, shape)
+    made = importer.env[item.name] = importer.builder.marked(builder.input(item.name, dtype, shape), name)
     axis = next(
         (i for i, s in enumerate(made.shape) if isinstance(s, Dim) and symbol and s.values == plan[symbol]), None
     )

@@ -15,11 +15,8 @@ from migrate.graph import InferenceError, Value
 Handler = Callable[..., Any]
 Arguments = tuple[str | None, ...]
 _AXES = {"axis", "axes"}
-_OWN_AXES = {
-    "Flatten": 1,
-    "OneHot": 1,
-    "ConcatFromSequence": 1,
-}  # an axis after the last: where the matrix's columns are empty, and a new one
+# An axis after the last: where a matrix's columns are empty, a new one, a default that says nothing for a single scale.
+_OWN_AXES = {"Flatten": 1, "OneHot": 1, "ConcatFromSequence": 1, "QuantizeLinear": 2, "DequantizeLinear": 2}
 
 
 class Unsupported(Exception):

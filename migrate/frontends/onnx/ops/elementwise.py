@@ -8,6 +8,7 @@ from typing import Any
 import onnx_ir as ir
 
 from migrate.frontends.onnx.importer import HALF, OnnxBuilder, dtype_name
+from migrate.frontends.onnx.narrow import CARRIERS, wrapped
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import Dim, Value
 
@@ -142,9 +143,14 @@ def onnx_bit_shift(b: OnnxBuilder, X: Value, Y: Value, *, direction: str) -> Val
 @onnx_op("BitCast", since=26)
 def onnx_bit_cast(b: OnnxBuilder, input: Value, *, to: int) -> Value:
     """The same bits read as another type of the same width."""
-    if HALF.get(dtype_name(ir.DataType(to))):
+    kind = dtype_name(ir.DataType(to))
+    if kind in HALF:
         raise Unsupported("BitCast to a 16-bit float, which the package computes in 32 bits")
-    return b.bitcast(input, f"torch.{named_type(to)}")
+    if b.kind(input) in CARRIERS or kind in CARRIERS:
+        if input.is_float or "float" in kind:
+            raise Unsupported(f"BitCast from {b.kind(input)} to {kind}")
+        return cast_to(b, input, kind, False, "up")  # as the bits wrap
+    return b.bitcast(input, f"torch.{kind}")
 
 
 @onnx_op("IsInf", since=10)
@@ -214,14 +220,36 @@ def onnx_mean(b: OnnxBuilder, *inputs: Value, consumed_inputs: Any = None) -> Va
 def named_type(code: int) -> str:
     """The dtype of an ONNX type code; 16-bit floats are float32 here, in which the package trains."""
     name = dtype_name(ir.DataType(code))
+    if name in CARRIERS:
+        raise Unsupported(f"a tensor made as {name}")
     return HALF.get(name, name)
 
 
 @onnx_op("Cast", since=6)
 def onnx_cast(b: OnnxBuilder, input: Value, *, to: Any, saturate: int = 1, round_mode: str = "up") -> Value:
     """A size stays exact through a cast; a cast between the floats of training precision is none."""
-    del saturate, round_mode  # matter for 8-bit floats only, which have no dtype here
-    return cast(b, input, named_type(to))
+    return cast_to(b, input, dtype_name(ir.DataType(to)), bool(saturate), round_mode)
+
+
+def cast_to(b: OnnxBuilder, x: Value, kind: str, saturate: bool, round_mode: str) -> Value:
+    """`x` in another element type of the source: rounded or wrapped to what the type holds, carried in another one."""
+    if x in b.rounded and "float" in kind:
+        x = b.rounded[x]
+    if kind not in CARRIERS:
+        return cast(b, x, HALF.get(kind, kind))
+    if kind.startswith("float"):
+        return b.marked(rounded(b, cast(b, x, CARRIERS[kind]), kind, saturate, round_mode), kind)
+    whole = cast(b, x, "int64") if x.is_float or x.dtype == "bool" else x
+    return b.marked(cast(b, whole if b.kind(x) == kind else wrapped(b, whole, kind), CARRIERS[kind]), kind)
+
+
+def rounded(b: OnnxBuilder, x: Value, kind: str, saturate: bool, round_mode: str = "up") -> Value:
+    """Floats rounded to those of a type of 8 or 4 bits."""
+    if kind == "float4e2m1":
+        return b.round_float4(x)
+    if kind == "float8e8m0":
+        return b.round_power(x, saturate, round_mode)
+    return b.round_float8(x, kind.removeprefix("float8"), saturate)
 
 
 def cast(b: OnnxBuilder, x: Value, dtype: str) -> Value:
@@ -247,5 +275,4 @@ def onnx_cast_like(
     b: OnnxBuilder, input: Value, target_type: Value, *, saturate: int = 1, round_mode: str = "up"
 ) -> Value:
     """To the type of the second input."""
-    del saturate, round_mode
-    return cast(b, input, target_type.dtype)
+    return cast_to(b, input, b.kind(target_type), bool(saturate), round_mode)

@@ -74,7 +74,7 @@ def assert_fires(
     """The fused graph has just these calls, and computes what the pieces compute, forwards and backwards."""
     before, after = parsed(text, constants), parsed(text, constants)
     got, misses = fused(after, inferred=inferred)
-    assert got == list(calls), misses
+    assert got == list(calls), (got, misses)
     expected, actual = (results(graph, scale, constants or {}) for graph in (before, after))
     assert set(actual) == set(expected)
     for name, value in actual.items():

@@ -1,0 +1,6 @@
+"""Numbers of few bits."""
+
+from migrate.graph.ops import declare
+
+for _name in ("wrap", "round_float8", "round_float4", "round_power", "quantize", "range_of"):
+    declare(_name, f"runtime.functional.quant:{_name}")
