@@ -12,16 +12,13 @@ import onnx_ir as ir
 
 from migrate.errors import Exit, MigrateError, error
 from migrate.frontends.onnx.lift import place
-from migrate.frontends.onnx.narrow import CARRIERS, follow
+from migrate.frontends.onnx.narrow import CARRIERS, HALF, dtype_name, follow
 from migrate.frontends.onnx.registry import Entry, Unsupported
 from migrate.frontends.onnx.scopes import maker_of, scope_of
 from migrate.frontends.onnx.sizes import InputSizes, Plan
 from migrate.frontends.onnx.unsupported import entry_for
 from migrate.graph import Builder, Dim, Graph, InferenceError, Size, SizeError, Value, Weight, batch
 from migrate.graph.interpret import content_of
-
-HALF = {"float16": "float32", "bfloat16": "float32"}
-_NAMES = {"float": "float32", "double": "float64"}
 
 
 class OnnxBuilder(Builder):
@@ -82,24 +79,6 @@ class OnnxBuilder(Builder):
     def kind(self, value: Value) -> str:
         """The source's element type of a value."""
         return self.narrow.get(value, value.dtype)
-
-
-def dtype_name(dtype: ir.DataType | None) -> str:
-    """An ONNX element type by torch's name.
-
-    Raises:
-        Unsupported: torch has no such type.
-    """
-    name = (dtype or ir.DataType.FLOAT).name.lower()
-    name = _NAMES.get(name, name)
-    if name not in _TORCH and name not in CARRIERS:
-        raise Unsupported(f"element type {name}")
-    return name
-
-
-_TORCH = {
-    "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128",
-}  # fmt: skip
 
 
 @dataclass(slots=True)

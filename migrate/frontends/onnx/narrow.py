@@ -1,7 +1,8 @@
-"""Element types in which torch does not compute: which type carries their values, and which values are of such a type.
+"""Element types by torch's names, and those in which torch does not compute.
 
-A carrier holds every value of the type. What leaves the type's range is brought back where an operator can leave it: whole
-numbers wrap as their bits do. Knows the schemas of operators, not their handlers.
+Of the latter, which type carries their values, and which values are of such a type. A carrier holds every value. What leaves
+the type's range is brought back where an operator can leave it: whole numbers wrap as their bits do. Knows the schemas of
+operators, not their handlers.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import onnx_ir as ir
+
+from migrate.frontends.onnx.registry import Unsupported
 from migrate.graph import Builder, Value
 
 CARRIERS = {
@@ -17,6 +21,11 @@ CARRIERS = {
     "int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8",
     "float8e4m3fn": "float32", "float8e4m3fnuz": "float32", "float8e5m2": "float32", "float8e5m2fnuz": "float32",
     "float8e8m0": "float32", "float4e2m1": "float32",
+}  # fmt: skip
+HALF = {"float16": "float32", "bfloat16": "float32"}
+_NAMES = {"float": "float32", "double": "float64"}
+_TORCH = {
+    "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128",
 }  # fmt: skip
 RANGES = {
     "uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767), "int32": (-(2**31), 2**31 - 1),
@@ -27,6 +36,19 @@ _GROWS = {
     "Add", "Sub", "Mul", "Pow", "Neg", "Sum", "BitwiseNot", "BitShift", "MatMul", "Gemm", "Einsum", "CumSum", "CumProd",
     "ReduceSum", "ReduceProd", "ReduceSumSquare", "ReduceL1",
 }  # fmt: skip
+
+
+def dtype_name(dtype: ir.DataType | None) -> str:
+    """An ONNX element type by torch's name.
+
+    Raises:
+        Unsupported: torch has no such type.
+    """
+    name = (dtype or ir.DataType.FLOAT).name.lower()
+    name = _NAMES.get(name, name)
+    if name not in _TORCH and name not in CARRIERS:
+        raise Unsupported(f"element type {name}")
+    return name
 
 
 @cache

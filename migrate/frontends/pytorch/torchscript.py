@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     Script = Any
-    Slot = tuple[nn.Module, Script, str]
+    Slot = tuple[str, Script, str]
 
 
 _FAULT = "TorchScript interpreter"
@@ -53,12 +53,12 @@ def shell_of(script: Script) -> nn.Module:
     torch.jit.save(script, file)
     script = torch.jit.load(io.BytesIO(file.getvalue()), map_location="cpu")  # pyright: ignore[reportUnknownMemberType]
     slots: list[Slot] = []
-    shell = _tree(script, {}, slots)
+    shell = _tree(script, "", {}, slots)
     base = type(shell)
 
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        for owner, part, name in slots:
-            part._c.setattr(name, getattr(owner, name))
+        for path, part, name in slots:  # by path: a copy of the shell has tensors of its own
+            part._c.setattr(name, getattr(self.get_submodule(path), name))
         script.train(self.training)
         with torch.jit.optimized_execution(False):  # else its own differentiation takes the operators apart
             return script(*args, **kwargs)
@@ -97,7 +97,7 @@ def fault_in_script(fault: BaseException) -> Diagnostic | None:
     )
 
 
-def _tree(script: Script, tensors: dict[Any, Any], slots: list[Slot]) -> nn.Module:
+def _tree(script: Script, path: str, tensors: dict[Any, Any], slots: list[Slot]) -> nn.Module:
     """A tree of empty modules with the script's names, and its tensors in their places: one that is met twice is tied."""
     from torch import nn
 
@@ -108,12 +108,12 @@ def _tree(script: Script, tensors: dict[Any, Any], slots: list[Slot]) -> nn.Modu
         mark = (tensor.data_ptr(), tuple(tensor.shape), tensor.stride())
         parameter = tensors.setdefault(mark, nn.Parameter(tensor.detach(), requires_grad=tensor.requires_grad))
         shell.register_parameter(key, parameter)
-        slots.append((shell, script, key))
+        slots.append((path, script, key))
     for key, tensor in script.named_buffers(recurse=False):
         shell.register_buffer(key, tensor)
-        slots.append((shell, script, key))
+        slots.append((path, script, key))
     for key, child in script.named_children():
-        shell.add_module(key, _tree(child, tensors, slots))
+        shell.add_module(key, _tree(child, f"{path}.{key}".lstrip("."), tensors, slots))
     shell.training = bool(getattr(script, "training", False))
     return shell
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import onnx_ir as ir
 
-from migrate.frontends.onnx.importer import HALF, OnnxBuilder, dtype_name
-from migrate.frontends.onnx.narrow import CARRIERS, wrapped
+from migrate.frontends.onnx.importer import OnnxBuilder
+from migrate.frontends.onnx.narrow import CARRIERS, HALF, dtype_name, wrapped
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import Dim, Value
 

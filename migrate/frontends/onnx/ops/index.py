@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from migrate.frontends.onnx.importer import HALF, OnnxBuilder
+from migrate.frontends.onnx.importer import OnnxBuilder
+from migrate.frontends.onnx.narrow import HALF
 from migrate.frontends.onnx.ops.elementwise import named_type
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import Dim, Value

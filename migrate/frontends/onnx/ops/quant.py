@@ -12,8 +12,8 @@ import numpy as np
 import onnx_ir as ir
 
 from migrate.errors import Diagnostic
-from migrate.frontends.onnx.importer import OnnxBuilder, dtype_name
-from migrate.frontends.onnx.narrow import CARRIERS, RANGES
+from migrate.frontends.onnx.importer import OnnxBuilder
+from migrate.frontends.onnx.narrow import CARRIERS, RANGES, dtype_name
 from migrate.frontends.onnx.ops.conv import onnx_conv
 from migrate.frontends.onnx.ops.elementwise import cast, rounded
 from migrate.frontends.onnx.ops.matmul import onnx_matmul

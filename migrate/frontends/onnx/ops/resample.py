@@ -223,10 +223,24 @@ def onnx_space_to_depth(b: OnnxBuilder, input: Value, *, blocksize: int, mode: s
     return b.reshape(x, (n, c * blocksize**2, h // blocksize, w // blocksize))
 
 
-SAMPLING = {"linear": "bilinear", "cubic": "bicubic"}  # since opset 20; before, they had torch's names
+SAMPLING = {"linear": "bilinear", "cubic": "bicubic"}
 
 
 @onnx_op("GridSample", since=16)
+def onnx_grid_sample_16(
+    b: OnnxBuilder,
+    X: Value,
+    grid: Value,
+    *,
+    align_corners: int = 0,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+) -> Value:
+    """The modes had torch's names."""
+    return onnx_grid_sample(b, X, grid, align_corners=align_corners, mode=mode, padding_mode=padding_mode)
+
+
+@onnx_op("GridSample", since=20)
 def onnx_grid_sample(
     b: OnnxBuilder, X: Value, grid: Value, *, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros"
 ) -> Value:

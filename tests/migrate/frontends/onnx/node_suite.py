@@ -20,8 +20,7 @@ import torch
 
 from migrate.errors import MigrateError
 from migrate.frontends.onnx import load_onnx
-from migrate.frontends.onnx.importer import HALF
-from migrate.frontends.onnx.narrow import CARRIERS
+from migrate.frontends.onnx.narrow import CARRIERS, HALF
 from migrate.graph import interpret
 
 Status = Literal["passed", "refused", "wrong", "crashed"]

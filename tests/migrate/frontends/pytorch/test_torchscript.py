@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,19 @@ def test_training_follows_the_mode_of_the_shell() -> None:
     shell.train()(x)
     assert not torch.equal(shell.block.norm.running_mean, before)
     assert torch.equal(shell.eval()(x), shell(x))
+
+
+def test_a_copy_has_tensors_of_its_own() -> None:
+    shell = shell_of(torch.jit.script(Net())).eval()
+    other = copy.deepcopy(shell)
+    x = torch.randn(4, 3, 8, 8)
+    before = shell(x)
+    with torch.no_grad():
+        other.head.weight.mul_(2)
+    assert not torch.equal(other(x), before) and torch.equal(shell(x), before)
+    assert torch.allclose(other.double()(x.double()).float(), other.float()(x), atol=1e-5)
+    state = {key: 2 * tensor for key, tensor in shell.state_dict().items() if tensor.is_floating_point()}
+    assert not torch.equal(torch.func.functional_call(shell, state, x), before) and torch.equal(shell(x), before)
 
 
 def test_ties_stay_ties() -> None:
