@@ -5,6 +5,9 @@ Knows nothing of the source a model came from.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor
 
@@ -14,8 +17,24 @@ FLOAT8 = {
 }  # fmt: skip
 
 
+_rounds = True
+
+
+@contextmanager
+def unrounded() -> Generator[None]:
+    """Inside, nothing is rounded: the function of which the gradients are, for those who hold them against differences."""
+    global _rounds
+    before, _rounds = _rounds, False
+    try:
+        yield
+    finally:
+        _rounds = before
+
+
 def straight_through(x: Tensor, rounded: Tensor) -> Tensor:
     """`rounded`, to the bit, with the gradient of `x`."""
+    if not _rounds:
+        return x
     return rounded.detach() + (x - x.detach())
 
 

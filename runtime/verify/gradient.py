@@ -1,6 +1,7 @@
 """Checks that a module's gradient is the derivative of its own function, by central differences in float64.
 
-The function is kept on the branches that it takes at the point, since a kink that is crossed spoils a difference.
+The function is kept on the branches that it takes at the point, since a kink that is crossed spoils a difference. What
+rounds to few bits with the gradient of what is rounded does not round here.
 
 Such differences find a detached branch, a parameter that was baked in and a gradient that is partly lost (relative
 errors of 8e-4 and more were seen), and are 8e-7 at most on sound models. Always on the host: few devices have float64.
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from ..functional.quant import unrounded
 from .branches import Branches
 from .double import double, double_copy, widened
 from .objective import coefficients, evaluate, objective
@@ -60,7 +62,7 @@ def _subject(module: nn.Module, inputs: Sequence[Sequence[Tensor]], seed: int) -
     def outputs() -> tuple[Tensor, ...]:
         # a model that draws random numbers must draw the same ones each time
         torch.manual_seed(seed)
-        with widened():
+        with widened(), unrounded():
             return tuple(output for one in wide for output in evaluate(copied, one))
 
     branches = Branches()

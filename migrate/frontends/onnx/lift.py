@@ -19,6 +19,7 @@ Target = str | tuple[str, int]
 HALF_TYPES = (ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
 _TYPE_ATTRIBUTES = ("to", "dtype")
 _REARRANGE = ("Identity", "Transpose", "Reshape", "Slice", "Split", "Concat", "Squeeze", "Unsqueeze", "Flatten", "Cast")
+_CONSTANT = ("Constant", "ConstantOfShape", "DequantizeLinear")
 _MIN_IR = 4  # from here on an initializer need not be a graph input
 
 
@@ -27,7 +28,7 @@ class NoSuchWeight(Exception):
 
 
 def constant_array(node: ir.Node) -> Array | None:
-    """What a node computes from nothing: a `Constant`, or a `ConstantOfShape` of a known shape; None for others."""
+    """What a node computes from nothing; None for all but those of `_CONSTANT` whose inputs are known."""
     if node.domain not in ("", "ai.onnx"):
         return None
     if node.op_type == "Constant":
@@ -42,7 +43,25 @@ def constant_array(node: ir.Node) -> Array | None:
             fill = node.attributes.get("value")
             item = np.zeros(1, "float32") if fill is None else fill.value.numpy()
             return np.broadcast_to(item.reshape(()), tuple(int(s) for s in shape))
+    if node.op_type == "DequantizeLinear":
+        x, scale, *zero = [_known(value) for value in node.inputs]
+        if x is not None and scale is not None and all(z is not None for z in zero):
+            form = {"axis": 1, "block_size": 0} | {a.name: a.value for a in node.attributes.values()}
+            return dequantised(x, scale, *zero[:1], axis=form["axis"], block=form["block_size"])
     return None
+
+
+def dequantised(x: Array, scale: Array, zero: Array | None = None, *, axis: int = 1, block: int = 0) -> Array:
+    """The float32 numbers for which those of few bits stand: one scale for all, for each place of an axis or each block."""
+
+    def fitted(v: Array) -> Array:
+        v = v.astype("float32")
+        if block:
+            return np.take(np.repeat(v, block, axis=axis), np.arange(x.shape[axis]), axis=axis)
+        return v.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)]) if v.size > 1 and v.ndim == 1 else v
+
+    wide = x.astype("float32")
+    return ((wide if zero is None else wide - fitted(zero)) * fitted(scale)).reshape(x.shape)
 
 
 def _known(value: ir.Value | None) -> Array | None:
@@ -116,7 +135,7 @@ def _weights(graph: ir.Graph, wanted: set[str]) -> dict[str, tuple[ir.Graph, ir.
     found: dict[str, tuple[ir.Graph, ir.Value]] = {}
     for part in all_graphs(graph):
         values = [*part.initializers.values()]
-        values += [n.outputs[0] for n in part if n.op_type in ("Constant", "ConstantOfShape")]
+        values += [n.outputs[0] for n in part if n.op_type in _CONSTANT]
         for value in values:
             if value.name in wanted:
                 if value.name in found:

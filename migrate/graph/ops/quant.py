@@ -2,5 +2,6 @@
 
 from migrate.graph.ops import declare
 
-for _name in ("wrap", "round_float8", "round_float4", "round_power", "quantize", "range_of"):
+for _name in ("wrap", "round_float8", "round_float4", "round_power", "range_of"):
     declare(_name, f"runtime.functional.quant:{_name}")
+declare("quantize", "runtime.functional.quant:quantize", scalars=True)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from runtime.functional.quant import quantize, range_of, round_float4, round_float8, round_power, wrap
+from runtime.functional.quant import quantize, range_of, round_float4, round_float8, round_power, unrounded, wrap
 
 EDGES = np.concatenate([np.linspace(-7, 7, 2001), np.linspace(-70000, 70000, 2001), np.linspace(-500, 500, 2001)])
 NUMBERS = np.concatenate([EDGES, [np.nan, 0.0, -0.0, 1e-9]]).astype(np.float32)
@@ -52,6 +52,13 @@ def test_the_gradient_passes_inside_the_range_only() -> None:
     assert made.tolist() == [2.0, 0.0, 15.0]
     assert x.grad is not None
     assert x.grad.tolist() == [2.0, 0.0, 0.0]
+
+
+def test_without_rounding_differences_give_the_gradient() -> None:
+    x = torch.randn(5, dtype=torch.float64, requires_grad=True)
+    with unrounded():
+        assert torch.autograd.gradcheck(lambda v: quantize(v, 0.01, 3.0, -500, 500), x)
+    assert quantize(x, 0.01, 3.0, -500, 500).frac().abs().sum() == 0
 
 
 def test_a_range_holds_zero_and_every_number() -> None:

@@ -13,6 +13,7 @@ import onnx_ir as ir
 
 from migrate.errors import Diagnostic
 from migrate.frontends.onnx.importer import OnnxBuilder
+from migrate.frontends.onnx.lift import dequantised
 from migrate.frontends.onnx.narrow import CARRIERS, RANGES, dtype_name
 from migrate.frontends.onnx.ops.conv import onnx_conv
 from migrate.frontends.onnx.ops.elementwise import cast, rounded
@@ -70,19 +71,6 @@ def spread(b: OnnxBuilder, v: Value, x: Value, axis: int, block: int) -> Value:
     return b.reshape(v, (*v.shape, *[1] * (x.rank - 1 - axis % x.rank)))
 
 
-def stored(x: Any, scale: Any, zero: Any, axis: int, block: int) -> Any:
-    """What an array of numbers of few bits stands for."""
-
-    def fitted(v: Any) -> Any:
-        v = v.astype("float32")
-        if block:
-            return np.take(np.repeat(v, block, axis=axis), np.arange(x.shape[axis]), axis=axis)
-        return v.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)]) if v.size > 1 and v.ndim == 1 else v
-
-    wide = x.astype("float32")
-    return ((wide if zero is None else wide - fitted(zero)) * fitted(scale)).reshape(x.shape)
-
-
 def real(
     b: OnnxBuilder, x: Value, scale: Value, zero: Value | None, axis: int = 1, block: int = 0, name: str = ""
 ) -> Value:
@@ -92,7 +80,7 @@ def real(
     if x.weight is not None and s is not None and (zero is None or z is not None):
         weight, shape = x.weight, tuple(int(n) for n in x.shape)  # pyright: ignore[reportArgumentType]
         source = name or f"{weight.source}.dequantized"
-        return b.source(source, lambda: stored(weight.array(), s, z, axis, block), "float32", shape)
+        return b.source(source, lambda: dequantised(weight.array(), s, z, axis=axis, block=block), "float32", shape)
     wide = centred(b, x, zero, axis, block)
     return b.mul(wide, spread(b, scale, x, axis, block))
 

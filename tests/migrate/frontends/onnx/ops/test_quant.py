@@ -10,7 +10,8 @@ import torch
 from onnx import TensorProto, helper
 
 import migrate
-from migrate.frontends.onnx import load_onnx
+from migrate.frontends.onnx import load_onnx, open_onnx
+from migrate.frontends.onnx.lift import opened
 from migrate.graph import interpret
 from tests.migrate.frontends.onnx.ops.cases import Case, check, expected, f32, feeds_of, graph_of, model_of, x
 
@@ -120,3 +121,9 @@ def test_an_axis_that_the_input_lacks_is_refused() -> None:
     wrong = case("DequantizeLinear", CODES, SCALES, ZEROS, attributes={"axis": 2})
     with pytest.raises(migrate.MigrateError, match="out of range"):
         graph_of(wrong)
+
+
+def test_the_engine_takes_other_values_for_a_quantised_weight() -> None:
+    opened_model = opened(open_onnx(quantised()), {"w1d"})
+    assert [v.name for v in opened_model.graph.inputs] == ["x", "w1d"]
+    assert opened_model.graph.inputs[1].shape == (8, 6)
