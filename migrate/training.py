@@ -14,7 +14,7 @@ from migrate.options import Options
 LEARNING_RATES = {"adamw": 1e-4, "sgd": 1e-3}
 """For fine-tuning, since a package starts from the source's weights."""
 FRESH_RATES = {"adamw": 1e-3, "sgd": 1e-2}
-"""From new weights, where normalisation keeps the activations in bounds; AlexNet and GoogLeNet, without it, diverge at these."""
+"""From new weights, where normalisation keeps the activations in bounds; AlexNet and GoogLeNet, without it, diverge."""
 
 NOT_TRAINED = Diagnostic(
     code="MIG314",
