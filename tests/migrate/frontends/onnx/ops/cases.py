@@ -34,6 +34,7 @@ class Case:
     inputs: tuple[Any, ...]
     attributes: dict[str, Any] = field(default_factory=dict)
     opset: int = 17
+    domain: str = ""
     constants: tuple[int, ...] = ()
     free: tuple[int, ...] = ()
     num_outputs: int = 1
@@ -68,7 +69,7 @@ def model_of(case: Case) -> onnx.ModelProto:
     """The model with one node."""
     names = ["" if v is None else f"i{i}" for i, v in enumerate(case.inputs)]
     outputs = [f"o{i}" for i in range(case.num_outputs)]
-    node = helper.make_node(case.op, names, outputs, name="node", **case.attributes)
+    node = helper.make_node(case.op, names, outputs, name="node", domain=case.domain, **case.attributes)
     inputs: list[onnx.ValueInfoProto] = []
     initializers: list[onnx.TensorProto] = []
     for i, value in enumerate(case.inputs):
@@ -81,7 +82,8 @@ def model_of(case: Case) -> onnx.ModelProto:
         inputs.append(helper.make_tensor_value_info(names[i], helper.np_dtype_to_tensor_dtype(value.dtype), shape))
     found = [helper.make_empty_tensor_value_info(name) for name in outputs]
     graph = helper.make_graph([node], "case", inputs, found, initializers)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=8)
+    opsets = [helper.make_opsetid("", case.opset)] + [helper.make_opsetid(case.domain, 1)] * bool(case.domain)
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
 def feeds_of(case: Case) -> dict[str, Array]:
