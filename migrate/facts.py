@@ -165,7 +165,7 @@ def unverified(command: str, target: Target, precision: str, verification: Any) 
     if verification is not None:
         for note in verification.notes:
             yield Unverified(what="part of the verification", why=note)
-        if not verification.learned:
+        if not verification.trained:
             yield Unverified(
                 what="outputs in training mode",
                 why="the source's engine runs evaluation; only momentum, epsilon and dropout rates were held against it",

@@ -37,13 +37,13 @@ class Layer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """All rows of one verification, and what the user should know about it; `learned` says that the source was trained too."""
+    """All rows of one verification, and what the user should know about it; `trained` says that the source was, too."""
 
     rows: tuple[Row, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
     engine: str = ""
     first_difference: Layer | None = None
-    learned: bool = False
+    trained: bool = False
 
     @property
     def passed(self) -> bool:

@@ -24,10 +24,11 @@ LEAST = 1e-6
 """A parameter whose gradient is small beside the largest is held to this part of the largest."""
 Ask = Callable[[str, str, Path], Any]
 
+TRAINED = "outputs in training mode, dropout zero"
 _WORDS = {
     "evaluation/gradient": "gradient of every parameter",
     "training/gradient": "gradient of every parameter in training mode, dropout zero",
-    "training/output": "outputs in training mode, dropout zero",
+    "training/output": TRAINED,
     "training/buffer": "running statistics after a training step",
     "curve/losses": "losses of three steps of SGD",
 }

@@ -23,7 +23,7 @@ from migrate.verify.golden import (
     uncovered_weights,
     untrained_weights,
 )
-from migrate.verify.learning import learning_rows, state_rows
+from migrate.verify.learning import TRAINED, learning_rows, state_rows
 from migrate.verify.locate import first_difference, module_of
 from migrate.verify.notes import no_differences, not_located, parity
 from migrate.verify.overrides import conflicts, perturbed_overrides
@@ -103,7 +103,7 @@ def verify(
         diagnostics=(*oracle.notes, *run.diagnostics),
         engine=oracle.engine,
         first_difference=run.layer,
-        learned=run.learned,
+        trained=any(row.check == TRAINED for row in run.rows),
     )
     mark = package_dir / MARK
     mark.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from migrate.errors import Exit, MigrateError, error
+from migrate.frontends.pytorch.torchscript import is_script
 from migrate.frontends.pytorch.worker import Session
 
 if TYPE_CHECKING:
@@ -119,7 +120,9 @@ def task_learn(session: Session, folder: Path, arguments: dict[str, Any]) -> dic
 
 def _engine(session: Session) -> ModuleEngine:
     if session.engine is None:
-        session.engine = ModuleEngine(module=runnable(session.module), arguments=_like(session.inputs))
+        # a script draws its dropout where nothing can hold it at zero, so it is judged in evaluation alone
+        module, has_modes = runnable(session.module).eval(), not is_script(session.module)
+        session.engine = ModuleEngine(module=module, arguments=_like(session.inputs), has_modes=has_modes)
     return session.engine
 
 

@@ -74,6 +74,11 @@ def has_one_mode(module: nn.Module) -> bool:
     return getattr(module, "has_one_mode", False)
 
 
+def is_script(module: nn.Module) -> bool:
+    """Whether a module stands for a script."""
+    return hasattr(type(module), "has_one_mode")
+
+
 def _reads_mode(script: Script) -> bool:
     return any(".training" in part.code for part in script.modules() if hasattr(part, "code"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+import warnings
 from pathlib import Path
 
 import pytest
@@ -163,3 +164,23 @@ def test_a_worker_that_is_asked_gives_what_the_module_gives(tmp_path: Path, monk
     x = torch.randn(2, 4)
     expected = nn.functional.linear(x, *(torch.from_numpy(w) for w in weight.values()))
     torch.testing.assert_close(torch.from_numpy(oracle.run([x.numpy()])[0]), expected)
+
+
+def test_a_script_is_judged_in_evaluation_alone(tmp_path: Path) -> None:
+    class Scripted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.line, self.drop = nn.Linear(4, 4), nn.Dropout(0.5)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.drop(self.line(x))
+
+    path = tmp_path / "scripted.pt"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.jit.save(torch.jit.script(Scripted()), path)
+    options = Options(name="m", trust_pickle=True, input_shapes={"x": (3, 4)})
+    report = migrate.convert(path, "cpu", tmp_path / "out", options)
+    assert report.verdict.outcome == "verified"
+    assert CHECKS[1] in {row.check for row in report.parity}
+    assert any(each.what == "outputs in training mode" for each in report.unverified)
