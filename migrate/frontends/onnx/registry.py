@@ -17,6 +17,7 @@ Arguments = tuple[str | None, ...]
 _AXES = {"axis", "axes"}
 # An axis after the last: where a matrix's columns are empty, a new one, a default that says nothing for a single scale.
 _OWN_AXES = {"Flatten": 1, "OneHot": 1, "ConcatFromSequence": 1, "QuantizeLinear": 2, "DequantizeLinear": 2}
+_MEASURED = {"QLinearConcat": 2}  # whose axes are counted, where it is not the first input
 
 
 class Unsupported(Exception):
@@ -54,7 +55,7 @@ def _checked(handler: Handler, op_type: str) -> Handler:
         given = {**defaults, **dict(zip(names, inputs, strict=False)), **attributes}
         axes = [axis for name in _AXES for axis in _known(given.get(name))]
         own = len(axes) if op_type == "Unsqueeze" else _OWN_AXES.get(op_type, 0)
-        rank = inputs[0].rank
+        rank = inputs[_MEASURED.get(op_type, 0)].rank
         places = max(rank + own, 1)  # a scalar counts as a vector of one
         for axis in axes:
             if not -places <= axis < places:
