@@ -143,13 +143,14 @@ def inspect(
     pythonpath: Pythonpath = None,
     seed: Seed = 0,
     trust_pickle: TrustPickle = False,
+    why: Annotated[str | None, typer.Option("--why", metavar="FUSION", help="Tell where it almost fitted.")] = None,
     json: Json = False,
 ) -> None:
     """Show a model's graph, parameters, shapes, exporter, and what is odd about it."""
     from migrate import pipeline
 
     options = pipeline.Options(**source_options(inputs, example, pythonpath, seed, trust_pickle))
-    typer.echo(pipeline.inspect(model, options, json=json))
+    typer.echo(pipeline.why(model, why, options) if why else pipeline.inspect(model, options, json=json))
 
 
 @app.command()

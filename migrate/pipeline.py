@@ -158,6 +158,26 @@ def inspect(source: Any, options: Options = DEFAULTS, *, json: bool = False) -> 
     return "\n".join(map(printable, [*head, "", *print_graph(opened.graph).splitlines()]))
 
 
+def why(source: Any, fusion: str, options: Options = DEFAULTS) -> str:
+    """Where a fusion fitted the source and was left alone, and what spoke against it: a line each.
+
+    Raises:
+        MigrateError: exit status 2, MIG119: there is no such fusion; or as `load`.
+    """
+    from migrate.graph.passes.fuse import near_misses
+
+    graph = _open(source, options).graph
+    try:
+        found = near_misses(graph, fusion)
+    except KeyError as fault:
+        what = error("MIG119", f"there is no fusion {fusion!r}", todo=str(fault.args[0]))
+        raise MigrateError([what], Exit.USAGE) from fault
+    fired = [note.what for note in graph.notes if note.code == "MIG315" and note.what.startswith(f"{fusion}:")]
+    head = fired or [f"{fusion}: it fused nothing"]
+    lines = [*head, *map(str, found)] if found else [*head, f"{fusion}: no near miss"]
+    return "\n".join(map(printable, lines))
+
+
 def refuse_unwritable(path: Path) -> None:
     """Refuse, before the work, a file that could not be written after it.
 
@@ -264,4 +284,5 @@ __all__ = [
     "plan",
     "to_module",
     "verify_package",
+    "why",
 ]

@@ -24,7 +24,7 @@ from migrate.graph.builder import Builder
 from migrate.graph.fusions import Fusion, Match, all_fusions, by_root
 from migrate.graph.infer import InferenceError
 from migrate.graph.ir import Graph, Node, Value
-from migrate.graph.passes import Pass
+from migrate.graph.passes import Pass, default_passes, run_passes
 from migrate.graph.pattern import Bound, Pattern, matches
 from migrate.graph.sizes import Dim
 
@@ -90,16 +90,21 @@ class _Walk:
         self.nodes[node] = len(self.nodes)
 
     def try_all(self, node: Node) -> Node | None:
+        """The node that takes this one's place; what was left alone on the way there is a near miss, once a fusion."""
+        missed: dict[str, NearMiss] = {}
+        fused = None
         for pattern, each in by_root().get(node.op.name, ()):
             if each.inferred and not self.inferred:
                 continue
-            fused = self.attempt(pattern, each, node)
+            fused = self.attempt(pattern, each, node, missed)
             if fused is not None:
-                return fused
-        return None
+                missed.pop(each.name, None)
+                break
+        self.misses += missed.values()
+        return fused
 
-    def attempt(self, pattern: Pattern, each: Fusion, node: Node) -> Node | None:
-        """The node that takes this one's place; None, and a near miss where the pattern fitted, if none does."""
+    def attempt(self, pattern: Pattern, each: Fusion, node: Node, missed: dict[str, NearMiss]) -> Node | None:
+        """The node of the fused op; None where the pattern does not fit, or, with a near miss, has to be left alone."""
         first: str | None = None
         for bound in matches(pattern, node.output, Bound()) if len(node.outputs) == 1 else ():
             match = Match(bound=bound, root=node, users=lambda value: len(self.users.get(value, ())))
@@ -111,7 +116,7 @@ class _Walk:
                 why = made
             first = first or why
         if first is not None:
-            self.misses.append(NearMiss(fusion=each.name, node=node, why=first))
+            missed.setdefault(each.name, NearMiss(fusion=each.name, node=node, why=first))
         return None
 
     def shared(self, bound: Bound, root: Node) -> str | None:
@@ -206,9 +211,20 @@ def _note(name: str, nodes: list[Node]) -> Diagnostic:
     )
 
 
-def names_of_fusions() -> list[str]:
-    """What `--why` may ask for."""
-    return list(dict.fromkeys(each.name for each in all_fusions()))
+def near_misses(graph: Graph, name: str) -> list[NearMiss]:
+    """Run the passes up to this one, and it, and return where the fusion of that name fitted and was left alone.
+
+    Raises:
+        KeyError: there is no such fusion; the message lists those that there are.
+    """
+    names = dict.fromkeys(each.name for each in all_fusions())
+    if name not in names:
+        raise KeyError(f"there are {', '.join(names)}")
+    passes = default_passes()
+    run_passes(graph, passes[: passes.index(FUSE)])
+    misses: list[NearMiss] = []
+    fuse(graph, inferred=True, misses=misses)
+    return [miss for miss in misses if miss.fusion == name]
 
 
 FUSE = Pass(name="fuse", run=fuse, requires=("ties",))
