@@ -1,15 +1,19 @@
 """ONNX's own node cases through the frontend: each passes, or is refused with a diagnostic; none may give other numbers.
 
-Run it as a program for the counts and the list: `python -m tests.migrate.frontends.onnx.node_suite [NAME ...]`.
+Run it as a program for the counts and the list: `python -m tests.migrate.frontends.onnx.node_suite [NAME ...]`; with
+`--write` it keeps the results of all cases in `docs/onnx_node_suite.jsonl`, from which the documentation is made.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +27,7 @@ from migrate.frontends.onnx import load_onnx
 from migrate.frontends.onnx.narrow import CARRIERS, HALF
 from migrate.graph import interpret
 
+RECORD = Path(__file__).resolve().parents[4] / "docs" / "onnx_node_suite.jsonl"
 Status = Literal["passed", "refused", "wrong", "crashed"]
 # Their expected outputs were drawn at random.
 # Their expected outputs come from float64, and what is zero there is 1e-6 of the signal in any float32 transform.
@@ -37,6 +42,12 @@ class Result:
     name: str
     status: Status
     why: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why, without the place, which is the case's own."""
+        found = re.sub(r" at \S+ ->.*?(?= \(|$)", "", self.why)
+        return re.sub(r"(%|\b)[\w/]*_function_\w+", "...", found).split(" -> ")[0]
 
 
 def cases() -> Iterator[Any]:
@@ -131,8 +142,37 @@ def difference(got: torch.Tensor, want: np.ndarray, case: Any, half: bool) -> st
     return "" if close else f"numbers: {array.reshape(-1)[:4]} instead of {want.reshape(-1)[:4]}"
 
 
+def operator_of(name: str, first: dict[str, str]) -> str:
+    """The operator that a case is about: of one that is written out in simpler ones, that of the case it belongs to."""
+    return first.get(name.split("_expanded")[0], first[name])
+
+
+def recorded() -> dict[str, dict[str, str]]:
+    """The results that are kept, by case."""
+    return {row["case"]: row for row in map(json.loads, RECORD.read_text().splitlines())}
+
+
+def write() -> None:
+    """Run all cases and keep what became of them."""
+    results: dict[str, Result] = {}
+    first: dict[str, str] = {}
+    for case in cases():
+        results[case.name] = run(case)
+        node = case.model.graph.node[0]
+        first[case.name] = f"{node.domain}::{node.op_type}".removeprefix("::")
+    rows = [
+        {"case": name, "operator": operator_of(name, first), "status": result.status, "why": result.reason}
+        for name, result in sorted(results.items())
+    ]
+    RECORD.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    print(dict(Counter(result.status for result in results.values())))
+
+
 def main(names: list[str]) -> None:
     """Print the counts, and every case that did not pass."""
+    if names == ["--write"]:
+        write()
+        return
     results = [run(case) for case in cases() if not names or any(name in case.name for name in names)]
     for result in sorted(results, key=lambda r: (r.status, r.why)):
         if result.status != "passed":
