@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import importlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from torch import Tensor, nn
 
 from benchmarks.models import CONTEXT, FEATURES, GPT, VOCABULARY, Tagger
 from benchmarks.training import BASE, TOLERANCE, Step, clock, error_of, reached, tensors, train_step, trainable
+from tests.zoo.packages import find_packages
 
 SOURCE = "the source"
 
@@ -61,9 +63,8 @@ class UNet(nn.Module):
 
 def _zoo(family: str, name: str, **options: Any) -> Callable[[], nn.Module]:
     def build() -> nn.Module:
-        from tests.zoo.packages import package
-
-        zoo = package(family)
+        find_packages()
+        zoo = importlib.import_module(family)
         return zoo.models.get_model(name, **options) if family == "torchvision" else zoo.create_model(name, **options)
 
     return build
