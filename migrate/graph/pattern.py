@@ -222,7 +222,7 @@ def call_matches(pattern: Call, node: Node, bound: Bound) -> Iterator[Bound]:
     given |= dict(zip(names[count:], positional[count:], strict=False))
     if len(positional) < count or len(positional) > max(count, len(names)):
         return
-    if set(given) - {name for name, _ in pattern.kwargs}:
+    if any(arg is not None for name, arg in given.items() if name not in dict(pattern.kwargs)):
         return
     wanted: list[tuple[Pattern, Arg]] = [(want, given.get(name)) for name, want in pattern.kwargs]
     orders = [positional[:count]]

@@ -20,6 +20,7 @@ import numpy as np
 
 from migrate.graph.builder import Builder
 from migrate.graph.fusions import Match, fusion
+from migrate.graph.interpret import content_of
 from migrate.graph.ir import ByMode, Value
 from migrate.graph.pattern import (
     RELATIVE,
@@ -37,6 +38,7 @@ from migrate.graph.sizes import Dim, equal
 from migrate.graph.weights import Array
 
 MASKED = -1e4  # the exponential of this is 0 in a float32, whatever the other scores
+MASK_DEPTH = 6  # steps from a tensor of the model to the mask that it becomes
 add, mul, div, matmul, where, softmax, dropout = map(
     call, ("add", "mul", "div", "matmul", "where", "softmax", "dropout")
 )
@@ -109,10 +111,19 @@ def why_not_mask(m: Match) -> str | None:
     return None if kept.any(axis=-1).all() else "a query has all its keys masked"
 
 
+def is_constant(value: Value, depth: int = MASK_DEPTH) -> bool:
+    """Whether it is a tensor of the model that nobody trains, or computed from such in a few steps."""
+    if value.weight is not None:
+        return value.weight.role != "parameter" and not value.weight.homes
+    if value.node is None or value.node.blocks or depth == 0:
+        return False
+    return all(is_constant(taken, depth - 1) for taken in value.node.inputs)
+
+
 def constant_of(value: Value) -> Array | None:
-    """The content of a tensor of the model, or of the one that a slice begins with; None for what is computed."""
-    if value.weight is not None and not value.weight.homes and value.weight.role != "parameter":
-        return value.weight.array()
+    """The content of a constant, or of the one of which a slice is the beginning; None for what is computed."""
+    if is_constant(value):
+        return content_of(value) if value.weight is None else value.weight.array()
     node = value.node
     if node is None or node.op.name != "getitem" or not isinstance(node.args[1], tuple):
         return None

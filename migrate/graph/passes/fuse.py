@@ -8,7 +8,8 @@ pattern that says most goes first. Cases in which a fitting pattern is left alon
 
 1. an inner value is used elsewhere as well, or is an output: it would be computed twice;
 2. the fusion's check says no;
-3. the fused op would have another shape or dtype.
+3. the fused op would have another shape or dtype;
+4. some of it is computed around the block that the rest is in.
 
 The result keeps its value, so its users need no change. The new node's scope is what the scopes of the nodes have in common,
 its origin all of theirs.
@@ -23,7 +24,7 @@ from migrate.errors import Diagnostic
 from migrate.graph.builder import Builder
 from migrate.graph.fusions import Fusion, Match, all_fusions, by_root
 from migrate.graph.infer import InferenceError
-from migrate.graph.ir import Graph, Node, Value
+from migrate.graph.ir import Block, Graph, Node, Value
 from migrate.graph.passes import Pass, default_passes, run_passes
 from migrate.graph.pattern import Bound, Pattern, matches
 from migrate.graph.sizes import Dim
@@ -44,41 +45,42 @@ class NearMiss:
 
 @dataclass(slots=True)
 class _Walk:
-    """The nodes so far, who uses a value, the names taken, and the one expression of each size."""
+    """The nodes of the graph or of a block so far, and who uses their values; names and weights are the whole graph's."""
 
-    graph: Graph
+    holder: Graph | Block
     inferred: bool
     misses: list[NearMiss]
+    names: set[str]
+    weight_users: dict[Value, list[Node]]
     nodes: dict[Node, int] = field(default_factory=dict[Node, int])
+    here: set[Node] = field(default_factory=set[Node])
     users: dict[Value, dict[Node, None]] = field(default_factory=dict[Value, dict[Node, None]])
-    names: set[str] = field(default_factory=set[str])
-    sizes: dict[Dim, Dim] = field(default_factory=dict[Dim, Dim])
     gone: set[Node] = field(default_factory=set[Node])
     fired: dict[str, list[Node]] = field(default_factory=dict[str, list[Node]])
 
-    def __post_init__(self) -> None:
-        values = [*self.graph.inputs, *self.graph.weights(), *(v for n in self.graph.nodes for v in n.outputs)]
-        self.names = {value.name for value in values}
-        for value in values:
-            for size in value.shape:
-                if isinstance(size, Dim):
-                    self.sizes.setdefault(size, size)
-        for node in self.graph.nodes:
+    def run(self) -> None:
+        """Fuse in the holder."""
+        for node in self.holder.nodes:
             self.uses(node)
+        for node in self.holder.nodes:
+            self.visit(node)
+        self.holder.nodes = [node for node in self.nodes if node not in self.gone]
 
     def uses(self, node: Node) -> None:
+        self.here.add(node)
         for value in node.inputs:
             self.users.setdefault(value, {})[node] = None
 
-    def release(self, node: Node) -> None:
+    def release(self, node: Node | None) -> None:
         """Drop a node whose results nobody needs, and what was computed for it alone."""
-        if any(self.users.get(v) or v in self.graph.outputs for v in node.outputs):
+        if node is None or node not in self.here or node in self.gone:
+            return
+        if any(self.users.get(v) or v in self.holder.outputs for v in node.outputs):
             return
         self.gone.add(node)
         for value in node.inputs:
             self.users.get(value, {}).pop(node, None)
-            if value.node is not None and value.node not in self.gone:
-                self.release(value.node)
+            self.release(value.node)
 
     def visit(self, node: Node) -> None:
         """Fuse what ends in this node, and again what that ends in."""
@@ -107,7 +109,7 @@ class _Walk:
         """The node of the fused op; None where the pattern does not fit, or, with a near miss, has to be left alone."""
         first: str | None = None
         for bound in matches(pattern, node.output, Bound()) if len(node.outputs) == 1 else ():
-            match = Match(bound=bound, root=node, users=lambda value: len(self.users.get(value, ())))
+            match = Match(bound=bound, root=node, users=lambda value: len(self.weight_users.get(value, ())))
             why = self.shared(bound, node) or (each.check(match) if each.check else None)
             if why is None:
                 made = self.build(each, match)
@@ -124,7 +126,9 @@ class _Walk:
         inner = set(bound.nodes)
         for node in inner - {root}:
             value = node.output
-            if value in self.graph.outputs:
+            if node not in self.here:
+                return f"%{value.name}, computed on the way, is computed around the block"
+            if value in self.holder.outputs:
                 return f"%{value.name}, computed on the way, is an output"
             other = next((user for user in self.users.get(value, ()) if user not in inner), None)
             if other is not None:
@@ -148,28 +152,29 @@ class _Walk:
         last = new.pop()
         assert last.outputs == (made,)
         last.outputs = (old,)
+        taken = [what for what in match.bound.names.values() if isinstance(what, Value)]
+        sizes = {size: size for value in taken for size in value.shape if isinstance(size, Dim)}
         for node in new:
-            self.adopt(node)
+            self.adopt(node, sizes)
         self.uses(last)
         old.node = last
         self.gone.add(match.root)
         for value in match.root.inputs:
             self.users.get(value, {}).pop(match.root, None)
         for value in match.root.inputs:
-            if value.node is not None and value.node not in self.gone:
-                self.release(value.node)
+            self.release(value.node)
         self.fired.setdefault(each.name, []).append(last)
         return last
 
-    def adopt(self, node: Node) -> None:
-        """Take a node of the builder's graph into this one: free names, and sizes as they are written here."""
+    def adopt(self, node: Node, sizes: dict[Dim, Dim]) -> None:
+        """Take a node of the builder's graph into this one: a free name, and sizes as they are written here."""
         for value in node.outputs:
             name, count = value.name, 0
             while value.name in self.names:
                 count += 1
                 value.name = f"{name}_{count}"
             self.names.add(value.name)
-            value.shape = tuple(self.sizes.setdefault(s, s) if isinstance(s, Dim) else s for s in value.shape)
+            value.shape = tuple(sizes.get(s, s) if isinstance(s, Dim) else s for s in value.shape)
         self.uses(node)
         self.append(node)
 
@@ -190,13 +195,20 @@ def fuse(graph: Graph, *, inferred: bool = False, misses: list[NearMiss] | None 
         inferred: Also run the fusions that guess at what the author meant.
         misses: Gathers the places where a pattern fitted and was left alone.
     """
-    walk = _Walk(graph, inferred, [] if misses is None else misses)
-    for node in graph.nodes:
-        walk.visit(node)
-    graph.nodes = [node for node in walk.nodes if node not in walk.gone]
-    made = {name: [n for n in nodes if n not in walk.gone] for name, nodes in sorted(walk.fired.items())}
-    graph.notes += [_note(name, nodes) for name, nodes in made.items() if nodes]
-    return sum(map(len, made.values()))
+    found = [] if misses is None else misses
+    weights = graph.weights()
+    names = {value.name for value in (*graph.inputs, *weights, *(v for n in graph.all_nodes for v in n.outputs))}
+    blocks = [block for node in graph.all_nodes for block in node.blocks]
+    names |= {value.name for block in blocks for value in block.inputs}
+    users = graph.users()
+    fired: dict[str, list[Node]] = {}
+    for holder in (*blocks, graph):
+        walk = _Walk(holder, inferred, found, names, {value: users.get(value, []) for value in weights})
+        walk.run()
+        for name, nodes in walk.fired.items():
+            fired.setdefault(name, []).extend(node for node in nodes if node not in walk.gone)
+    graph.notes += [_note(name, nodes) for name, nodes in sorted(fired.items()) if nodes]
+    return sum(map(len, fired.values()))
 
 
 def _note(name: str, nodes: list[Node]) -> Diagnostic:

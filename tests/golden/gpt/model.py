@@ -10,7 +10,6 @@ Sizes in the comments:
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
@@ -22,8 +21,6 @@ from torch import Tensor, nn
 class Block(nn.Module):
     """LayerNorm and Linear; used 2 times."""
 
-    mask: Tensor
-
     def __init__(self) -> None:
         super().__init__()
         self.n1 = nn.LayerNorm(16)
@@ -32,7 +29,6 @@ class Block(nn.Module):
         self.n2 = nn.LayerNorm(16)
         self.f1 = nn.Linear(16, 64)
         self.f2 = nn.Linear(64, 16)
-        self.register_buffer("mask", torch.zeros(8, 8, dtype=torch.bool))
 
     def forward(self, x: Tensor) -> Tensor:
         h = self.qkv(self.n1(x)).reshape(x.shape[0], 8, 3, 2, 8)  # [batch, 8, 3, 2, 8]
@@ -40,10 +36,8 @@ class Block(nn.Module):
         first = first.squeeze(0)  # [batch, 2, 8, 8]
         second = second.squeeze(0)  # [batch, 2, 8, 8]
         third = third.squeeze(0)  # [batch, 2, 8, 8]
-        second = first @ second.permute(0, 1, 3, 2) / 2.8284271247461903
-        mask = self.mask.triu(1)
-        scores = F.softmax(torch.where(mask, -math.inf, second), dim=-1) @ third
-        x = x + self.o(scores.permute(0, 2, 1, 3).flatten(2))
+        h = F.scaled_dot_product_attention(first, second, third, is_causal=True)
+        x = x + self.o(h.permute(0, 2, 1, 3).flatten(2))
         h = F.gelu(self.f1(self.n2(x)))
         return x + self.f2(h)
 

@@ -144,3 +144,11 @@ def test_a_dropout_that_follows_the_mode() -> None:
     node.args = (*node.args[:2], ByMode(True, False))
     fuse(graph)
     assert graph.nodes[-1].kwargs == {"dropout_p": ByMode(0.1, 0.0)}
+
+
+def test_a_causal_condition_that_is_computed_from_a_constant() -> None:
+    """As `masked_fill(ones.triu(1), -inf)` is exported."""
+    made = "%later = triu($mask, 1)\n%later4 = getitem(%later, (0, 0, slice(None, 4, None), slice(None, 4, None)))"
+    text = "\n".join(made if line.startswith("%sliced") else line for line in SQUARE.splitlines())
+    text = text.replace("$mask: float32", "$mask: bool").replace("add(%s, %sliced)", "where(%later4, -1e999, %s)")
+    assert_fires(f"{text}\n{TAIL}", ["sdpa(%q, %q, %v, is_causal=True)"], {"mask": True}, scale=1.0)
