@@ -37,7 +37,7 @@ class TreeBuilder:
 
     def __init__(self, scopes: Scopes, hoisted: set[Node], root: Place | None = None) -> None:
         self.scopes, self.hoisted = scopes, hoisted
-        self.root, self.borrows = root or Place(""), root is not None
+        self.root, self.borrows = root or Place("", version=scopes.versions.get((), 1)), root is not None
         self.containers: set[Path] = scopes.lists | scopes.holders
         self.blocks: dict[Path, Block] = {}
         self._members: dict[tuple[int, object], Place] = {}
@@ -64,6 +64,7 @@ class TreeBuilder:
             found = found.child(segment)
             found.is_list = found.is_list or path[:length] in self.scopes.lists
             found.cls = self.scopes.classes.get(path[:length], "")
+            found.version = self.scopes.versions.get(path[:length], 1)
             found.is_dict = found.cls == MODULE_DICT and not found.is_list
         return found
 

@@ -181,6 +181,7 @@ class ClassBuilder:
             functions=tuple(functions),
             uses=tuple(sorted(self._uses(place))),
             count=len(made.places),
+            version=place.version,
         )
 
     def _held(self, place: Place, take: Callable[[], tuple[_Slot, str]]) -> list[Member]:

@@ -55,7 +55,10 @@ class Function:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassPlan:
-    """A module class. `level` is 0 where it holds no other emitted class; `source` names one of its source nodes."""
+    """A module class. `level` is 0 where it holds no other emitted class; `source` names one of its source nodes.
+
+    `version` is that of its state.
+    """
 
     name: str
     doc: str
@@ -68,6 +71,7 @@ class ClassPlan:
     functions: tuple[Function, ...]
     uses: tuple[str, ...]
     count: int = 1
+    version: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,8 @@ MAX_DISSOLVED = 3  # a scope of so few calls and no tensor of its own reads bett
 class Scopes:
     """`of` gives each node its module; `lists` are paths of numbered members, `layers` paths that are one layer.
 
-    `home` is the source's own module of a layer, `held` are all that hold a tensor, `classes` what the source calls them;
-    `holders` are never called: they only hold others.
+    `home` is the source's own module of a layer, `held` are all that hold a tensor, `classes` what the source calls them,
+    `versions` of their states; `holders` are never called: they only hold others.
     `inner` has the scopes of each block of control flow, which is a module of its own; `layer` is one for all.
     """
 
@@ -36,6 +36,7 @@ class Scopes:
     home: dict[Node, Path] = field(default_factory=dict[Node, Path])
     held: set[Path] = field(default_factory=set[Path])
     classes: dict[Path, str] = field(default_factory=dict[Path, str])
+    versions: dict[Path, int] = field(default_factory=dict[Path, int])
     holders: set[Path] = field(default_factory=set[Path])
     inner: dict[ir.Block, Scopes] = field(default_factory=dict[ir.Block, "Scopes"])
     name: str = ""
@@ -148,7 +149,7 @@ def _classified(scopes: Scopes, graph: Graph | None) -> Scopes:
     else:
         homes = Homes(graph)
         scopes.home = homes.settle(scopes.of, scopes.layer, live_nodes(scopes))
-        scopes.held, scopes.classes = set(homes.held), graph.classes
+        scopes.held, scopes.classes, scopes.versions = set(homes.held), graph.classes, graph.versions
         scopes.holders = {path for path in graph.classes if path and path not in graph.called}
     members: dict[Path, list[Node]] = {}
     for node in live_nodes(scopes):

@@ -98,7 +98,8 @@ class Graph:
     """Inputs, nodes in execution order, outputs; `notes` are the diagnostics gathered while it was built.
 
     Where the source tells, `state` holds every tensor that the model keeps, used or not, `classes` the class of each of its
-    modules by path, and `called` the paths of those that are called and not only hold others.
+    modules by path, and `called` the paths of those that are called and not only hold others; `versions` are those of
+    modules' states that are not 1.
     """
 
     name: str = "model"
@@ -111,6 +112,7 @@ class Graph:
     state: list[Value] = field(default_factory=list)
     classes: dict[tuple[str, ...], str] = field(default_factory=dict)
     called: set[tuple[str, ...]] = field(default_factory=set)
+    versions: dict[tuple[str, ...], int] = field(default_factory=dict)
 
     @property
     def all_nodes(self) -> list[Node]:

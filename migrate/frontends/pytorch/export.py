@@ -251,7 +251,9 @@ def _modules_of(module: nn.Module) -> Iterator[ModuleFact]:
             for name, value in vars(each).items()
             if not name.startswith("_") and name != "training" and isinstance(value, bool | int | float | str)
         }
-        yield ModuleFact(path=path, cls=f"{kind.__module__}.{kind.__qualname__}", settings=settings)
+        yield ModuleFact(
+            path=path, cls=f"{kind.__module__}.{kind.__qualname__}", settings=settings, version=kind._version
+        )
 
 
 def _modules_of_program(exported: ExportedProgram) -> Iterator[ModuleFact]:

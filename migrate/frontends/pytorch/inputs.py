@@ -33,6 +33,12 @@ def _symbols(program: Program) -> dict[Any, tuple[Any, int]]:
     return found
 
 
+def _batches(symbols: dict[Any, tuple[Any, int]]) -> set[Any]:
+    """The symbols of first axes that have one size in the example: one batch, though nothing in the model says so."""
+    hints = {s: node.meta["val"].shape[0].node.hint for s, (node, axis) in symbols.items() if axis == 0}
+    return {s for s, hint in hints.items() if hint == next(iter(hints.values()))}
+
+
 def _expression(size: Any) -> Any:
     import sympy
 
@@ -42,10 +48,10 @@ def _expression(size: Any) -> Any:
 def candidates(program: Program) -> Iterator[Samples]:
     """Assignments to try in turn: the batch as ever, other free sizes uneven, even, large and small."""
     symbols = _symbols(program)
-    batch = next((s for s, (_, axis) in symbols.items() if axis == 0), None)
-    free = [s for s in symbols if s is not batch]
+    batches = _batches(symbols)
+    free = [s for s in symbols if s not in batches]
     for table in (UNEVEN, FREE, LARGE, SMALL):
-        yield {s: BATCH if s is batch else table[free.index(s) % len(table)] for s in symbols}
+        yield {s: BATCH if s in batches else table[free.index(s) % len(table)] for s in symbols}
         if not free:
             return
 

@@ -32,11 +32,15 @@ class StateFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleFact:
-    """A module: its path as in `named_modules`, its qualified class name, and its numbers and flags (`p`, `eps`, ...)."""
+    """A module: its path as in `named_modules`, its qualified class name, and its numbers and flags (`p`, `eps`, ...).
+
+    `version` is that of its state, which loading a state asks for.
+    """
 
     path: str
     cls: str
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    version: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

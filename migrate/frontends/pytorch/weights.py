@@ -10,7 +10,7 @@ from migrate.graph.weights import Array
 
 if TYPE_CHECKING:
     from migrate.frontends.pytorch.importer import Importer
-    from migrate.frontends.pytorch.program import Program, StateFact
+    from migrate.frontends.pytorch.program import ModuleFact, Program, StateFact
 
 HALF = {"float16": "float32", "bfloat16": "float32"}
 
@@ -35,7 +35,8 @@ def array_of(program: Program, key: str) -> Array:
 def add_state(importer: Importer) -> None:
     """Bind every parameter, buffer and constant of the program, used or not."""
     graph, program = importer.builder.graph, importer.program
-    graph.classes = {tuple(p for p in m.path.split(".") if p): m.cls for m in program.modules}
+    graph.classes = {_path(m.path): m.cls for m in program.modules}
+    graph.versions = {_path(m.path): m.version for m in program.modules if _has_version(m)}
     graph.called = {path for node in program.evaluation.graph.nodes for path in called_in(node)}
     values: dict[str, Value] = {}
     for fact in program.state:
@@ -49,6 +50,15 @@ def add_state(importer: Importer) -> None:
             continue
         found = values.get(spec.target)
         importer.env[nodes[spec.arg.name]] = _constant(importer, spec.target) if found is None else found  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _path(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split(".") if part)
+
+
+def _has_version(fact: ModuleFact) -> bool:
+    """Whether a module's state has a version of its own; torch's layers know theirs."""
+    return fact.version != 1 and not fact.cls.startswith("torch.nn.")
 
 
 def _homes(program: Program, key: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from migrate.frontends.pytorch.registry import Unsupported, aten_op
-from migrate.graph import Builder, Value, batch
+from migrate.graph import Builder, Dim, Value, batch
 from migrate.graph.sizes import equal
 
 
@@ -143,7 +143,7 @@ def aten_split(b: Builder, self: Value, split_size: Any, dim: int = 0) -> Any:
 def aten_chunk(b: Builder, self: Value, chunks: int, dim: int = 0) -> Any:
     """A number of equal parts of an axis."""
     total = self.shape[dim]
-    if isinstance(total, int) and total % chunks == 0:
+    if all(size % chunks == 0 for size in (total.values if isinstance(total, Dim) else (total,))):
         return b.chunk(self, chunks, dim=dim)
     if isinstance(total, int):
         return aten_split(b, self, -(-total // chunks), dim)

@@ -231,6 +231,35 @@ class WeightNorms(nn.Module):
         return self.b(self.a(x))
 
 
+class Versioned(nn.Module):
+    """A state of an older version is not read."""
+
+    _version = 2
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(x)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any) -> None:
+        assert local_metadata["version"] == 2
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+class Pair(nn.Module):
+    """Two inputs go through one encoder as one batch, with a module of a version of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = Versioned()
+
+    def forward(self, left: Tensor, right: Tensor) -> Tensor:
+        first, second = torch.chunk(self.encoder(torch.cat([left, right], dim=0)), chunks=2, dim=0)
+        return torch.tanh(first) - torch.sigmoid(second)
+
+
 CASES: dict[str, tuple[type[nn.Module], tuple[Any, ...], tuple[Any, ...] | None]] = {
     "resnet": (ResNet, (torch.randn(2, 3, 16, 16),), (torch.randn(5, 3, 16, 16),)),
     "gpt": (GPT, (torch.randint(50, (1, 12)),), (torch.randint(50, (3, 12)),)),
@@ -238,6 +267,8 @@ CASES: dict[str, tuple[type[nn.Module], tuple[Any, ...], tuple[Any, ...] | None]
     "tagger": (Tagger, (torch.randint(30, (2, 9)),), (torch.randint(30, (5, 9)),)),
     "encoder": (Encoder, (torch.randn(2, 7, 16), torch.zeros(2, 7, dtype=torch.bool)), None),
     "mixer": (Mixer, (torch.randn(1, 4, 8),), (torch.randn(6, 4, 8),)),
+    "pair": (Pair, (torch.randn(3, 4), torch.randn(3, 4)), (torch.randn(5, 4), torch.randn(5, 4))),
+    "versioned": (Versioned, (torch.randn(3, 4),), (torch.randn(5, 4),)),
     "shared": (Shared, (torch.randn(4, 6),), (torch.randn(5, 6),)),
     "weight_norms": (WeightNorms, (torch.randn(2, 4, 10),), (torch.randn(5, 4, 10),)),
 }
