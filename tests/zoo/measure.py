@@ -55,9 +55,10 @@ def measure(family_name: str, name: str) -> Record:
         try:
             ours = migrate.to_module(case.module, example_inputs=case.inputs(EXAMPLE))
         except MigrateError as fault:
-            found = fault.diagnostics[0]
-            exports = found.code != "MIG204" or exports_alone(case)
-            reason = f"{found.code} {found.what}: {found.why} ({found.where})"
+            first = fault.diagnostics[0]
+            exports = first.code != "MIG204" or exports_alone(case)
+            what = ", ".join(dict.fromkeys(d.what for d in fault.diagnostics))
+            reason = f"{first.code} {what}: {first.why} ({first.where})"
             record = replace(record, exports=exports, reason=_printed(reason))
         except Exception as fault:  # ours: a bug that the table shows
             record = replace(record, exports=True, reason=_printed(_told(fault)))

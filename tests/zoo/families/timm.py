@@ -18,6 +18,8 @@ timm: Any = importlib.import_module("timm")
 
 SEED, COUNT = 3, 200
 SIDES = (64, 96, 128, 192)
+LARGE = 60_000_000  # from so many parameters on, fewer of a model's repeated blocks are made
+FEWER: tuple[dict[str, Any], ...] = ({"depth": 2}, {"depths": (1, 1, 1, 1)}, {"layers": (1, 1, 1, 1)})
 
 
 def names() -> list[str]:
@@ -25,9 +27,10 @@ def names() -> list[str]:
 
 
 def case(name: str) -> Case:
-    module, sides = _made(name)
-    side = next((side for side in sides if _takes(module, side)), module.default_cfg["input_size"][-1])
-    channels = module.default_cfg["input_size"][0]
+    arguments = _fewer_blocks(name)
+    module, sides = _made(name, arguments)
+    channels, default = module.default_cfg["input_size"][0], module.default_cfg["input_size"][-1]
+    side = next((side for side in sides if _takes(module, channels, side)), default)
 
     def inputs(batch: int) -> tuple[Tensor, ...]:
         return (torch.randn(batch, channels, side, side),)
@@ -35,21 +38,36 @@ def case(name: str) -> Case:
     return Case(module=module, inputs=inputs)
 
 
-def _made(name: str) -> tuple[Any, tuple[int, ...]]:
+def _size(name: str, **arguments: Any) -> int:
+    """How many parameters it would have; 0 where it takes no such arguments."""
+    try:
+        with torch.device("meta"):
+            return sum(p.numel() for p in timm.create_model(name, **arguments).parameters())
+    except Exception:  # a constructor may raise anything
+        return 0
+
+
+def _fewer_blocks(name: str) -> dict[str, Any]:
+    size = _size(name)
+    if size < LARGE:
+        return {}
+    return next((fewer for fewer in FEWER if 0 < _size(name, **fewer) < size), {})
+
+
+def _made(name: str, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
     """The model, for the first small image that it can be made for, and the sizes to try."""
     for side in SIDES:
         try:
-            module = timm.create_model(name, img_size=side)
+            module = timm.create_model(name, img_size=side, **arguments)
         except TypeError:  # it has no size of its own
-            return timm.create_model(name), SIDES
+            return timm.create_model(name, **arguments), SIDES
         except Exception:  # too small, in as many ways as there are models
             continue
         return module, (side,)
-    return timm.create_model(name), ()
+    return timm.create_model(name, **arguments), ()
 
 
-def _takes(module: Any, side: int) -> bool:
-    channels = module.default_cfg["input_size"][0]
+def _takes(module: Any, channels: int, side: int) -> bool:
     try:
         with torch.no_grad():
             for mode in (True, False):

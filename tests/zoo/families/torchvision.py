@@ -15,16 +15,14 @@ find_packages()
 models: Any = importlib.import_module("torchvision.models")
 
 SIDE = 64
-SIDES = {"inception_v3": 299, "quantized_inception_v3": 299, "maxvit_t": 224, "s3d": 224, "raft": 128}
+SIDES = {"inception_v3": 299, "quantized_inception_v3": 299, "maxvit_t": 224, "s3d": 224, "mvit": 224, "raft": 128}
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "vit_h": {"image_size": 28},
     "vit_": {"image_size": 64},
     "googlenet": {"init_weights": False},
     "inception_v3": {"init_weights": False},
-    "mvit_v1_b": {"spatial_size": (64, 64), "temporal_size": 4},
-    "mvit_v2_s": {"spatial_size": (64, 64), "temporal_size": 4},
 }
-VIDEO = {"r3d_18": 4, "mc3_18": 4, "r2plus1d_18": 4, "s3d": 14, "mvit": 4, "swin3d": 4}
+VIDEO = {"r3d_18": 4, "mc3_18": 4, "r2plus1d_18": 4, "s3d": 14, "mvit": 16, "swin3d": 4}
 BACKBONES = ("fcn", "deeplab", "lraspp", "rcnn", "retinanet", "fcos", "ssd")
 DETECTION = ("rcnn", "retinanet", "fcos", "ssd")
 
