@@ -11,7 +11,7 @@ import pytest
 
 from migrate.cli import app, guarded
 from tests.migrate.commands import Done, migrate
-from tests.onnx_files import conv_net, save
+from tests.onnx_files import conv_net, mlp, save
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,12 @@ def flow(tmp_path_factory: pytest.TempPathFactory) -> Flow:
     model, folder = save(conv_net(), root / "net.onnx"), root / "package"
     done = migrate("convert", model, "--target", "vendor_a", "-o", folder, "--json", cwd=root)
     return Flow(model=model, folder=folder, done=done)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A file that converts fast."""
+    return save(mlp(), tmp_path / "models" / "small.onnx")
 
 
 @pytest.fixture

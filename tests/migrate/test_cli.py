@@ -31,11 +31,6 @@ def unsupported() -> Any:
     return build(nodes, {"W": weight(8, 6)}, extra_opsets=["com.vendor"])
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    return save(mlp(), tmp_path / "models" / "small.onnx")
-
-
 # ---- a whole run
 
 

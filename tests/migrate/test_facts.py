@@ -16,8 +16,8 @@ def audit(*, trains: bool = True, degraded: bool = False) -> Any:
     return SimpleNamespace(trains=trains, degraded=degraded, verdict="words")
 
 
-def checked(passed: bool) -> Any:
-    return SimpleNamespace(passed=passed, reason="the first check", notes=("a batch was left out",))
+def checked(passed: bool, trained: bool = False) -> Any:
+    return SimpleNamespace(passed=passed, trained=trained, reason="the first check", notes=("a batch was left out",))
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,7 @@ SPEED = "speed and memory on t"
     [
         ("convert", "fp32", None, ["parity with the source", SPEED]),
         ("convert", "fp32", checked(True), ["part of the verification", "outputs in training mode", SPEED]),
+        ("convert", "fp32", checked(True, trained=True), ["part of the verification", SPEED]),
         ("convert", "bf16", None, ["parity with the source", "numbers in bf16", SPEED]),
         ("check", "fp32", None, [SPEED]),
     ],
