@@ -43,23 +43,30 @@ def last_sizes(x: Value, axes: Sequence[int]) -> tuple[int, ...] | str:
     return sizes if len(sizes) == len(axes) else f"the size of one of the axes {tuple(axes)} is not fixed"
 
 
+def channels_of(x: Value) -> tuple[int, ...]:
+    """The number of channels, where it is fixed."""
+    return fixed_sizes(x, (1,))
+
+
 def fixed_sizes(x: Value, axes: Sequence[int]) -> tuple[int, ...]:
     """The sizes of these axes but for the free ones."""
     return tuple(size for size in (x.shape[axis] for axis in axes) if not isinstance(size, Dim))
 
 
-def why_not_vector(m: Match, value: Any, sizes: tuple[int, ...], norm: Node) -> str | None:
-    """What speaks against this being the scale or the shift of a normalisation over the last `sizes`."""
+def why_not_vector(m: Match, value: Any, sizes: tuple[int, ...], norm: Node, trailing: int = 0) -> str | None:
+    """What speaks against this being the scale or the shift of a normalisation: a tensor of these sizes, before `trailing`
+    axes of one and after any number of them."""
     if not isinstance(value, Value) or value.weight is None:
         return "it is computed, not a tensor of the model"
-    if value.shape != (1,) * (value.rank - len(sizes)) + sizes:
+    wanted = sizes + (1,) * trailing
+    if value.shape != (1,) * (value.rank - len(wanted)) + wanted:
         return f"%{value.name} is {list(value.shape)}, not {list(sizes)}"
     if value.dtype != norm.output.dtype:
         return f"%{value.name} is {value.dtype}, what is normalised {norm.output.dtype}"
     homes = value.weight.homes
     if homes and not any(tuple(home.split(".")[:-1]) == norm.scope for home in homes):
         return f"%{value.name} belongs to another module of the source"
-    if value.rank != len(sizes) and (homes or m.users(value) > 1):
+    if value.shape != sizes and (homes or m.users(value) > 1):
         return f"%{value.name} is used in its own shape elsewhere"
     return None
 
@@ -72,5 +79,5 @@ def why_not_pair(scale: Any, shift: Value) -> str | None:
 
 
 def vector_of(b: Builder, value: Value, sizes: tuple[int, ...]) -> Value:
-    """The scale or shift without leading axes of one."""
-    return value if value.rank == len(sizes) else b.reshape(value, sizes)
+    """The scale or shift without axes of one around it."""
+    return value if value.shape == sizes else b.reshape(value, sizes)

@@ -101,7 +101,7 @@ class Either:
         return f"({' | '.join(map(repr, self.options))})"
 
 
-Pattern = Tensor | Number | Rest | Call | Product | Either | float | int | bool | str | None
+Pattern = Tensor | Number | Rest | Call | Product | Either | float | int | bool | str | tuple[int, ...] | None
 
 
 def call(op: str) -> Callable[..., Call]:
@@ -199,6 +199,8 @@ def _leaf(pattern: Pattern, arg: Arg, bound: Bound) -> Iterator[Bound]:
             found = bound.bind(name, arg)
         case bool() | str() | None:
             found = bound if arg is pattern or arg == pattern else None
+        case tuple():
+            found = bound if isinstance(arg, tuple | list) and tuple(arg) == pattern else None  # pyright: ignore[reportUnknownArgumentType]
         case int() | float():
             number = number_of(arg)
             found = bound if number is not None and isclose(number, pattern, rel_tol=RELATIVE) else None
