@@ -193,6 +193,8 @@ class Builder:
         if isinstance(result, tuple):
             return tuple(self.static(part, tensors[0].dtype) for part in result)
         dtype = "bool" if op.compares else tensors[-1 if op.name == "where" else 0].dtype
+        if dtype.startswith(("int", "uint")) and any(isinstance(number, float) for number in np.ravel(result)):
+            return None  # a quotient or a root of whole numbers: which float it is, inference knows
         return self.static(result, dtype)
 
     def _absorb(self, op: Op, args: tuple[Arg, ...], kwargs: dict[str, Arg]) -> Value | None:

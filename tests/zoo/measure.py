@@ -32,6 +32,7 @@ from tests.zoo.record import MEASURES, Record
 
 EXAMPLE, OTHER = 2, 3  # the batches of conversion and of the comparison
 RATE, STEPS = 1e-3, 3
+NOISE = 1e-6  # what moves less than this share of the largest step has a gradient of rounding errors alone
 _PATH = re.compile(r"/\S*?/(?=(?:torch|torchvision|timm|transformers|tests|migrate)/)")
 
 
@@ -198,7 +199,8 @@ def losses(module: nn.Module, inputs: Any, flat: bool) -> tuple[list[float], set
         optimizer.step()
         found.append(float(loss.detach()))
     after = dict(module.named_parameters(remove_duplicate=False))
-    return found, {name for name, p in before.items() if not torch.equal(p, after[name])}
+    steps = {name: float((after[name].detach() - p).abs().max()) for name, p in before.items() if p.numel()}
+    return found, {name for name, step in steps.items() if step > NOISE * max(steps.values())}
 
 
 def _told(fault: Exception) -> str:

@@ -251,9 +251,8 @@ def _modules_of(module: nn.Module) -> Iterator[ModuleFact]:
             for name, value in vars(each).items()
             if not name.startswith("_") and name != "training" and isinstance(value, bool | int | float | str)
         }
-        yield ModuleFact(
-            path=path, cls=f"{kind.__module__}.{kind.__qualname__}", settings=settings, version=kind._version
-        )
+        version = kind._version if isinstance(kind._version, int) else 1  # anyone may call anything by that name
+        yield ModuleFact(path=path, cls=f"{kind.__module__}.{kind.__qualname__}", settings=settings, version=version)
 
 
 def _modules_of_program(exported: ExportedProgram) -> Iterator[ModuleFact]:

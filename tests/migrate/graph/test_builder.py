@@ -28,6 +28,14 @@ def test_shape_arithmetic_leaves_no_node() -> None:
     assert [str(s) for s in target.static] == ["batch", "height // 2", "-1"]
 
 
+def test_a_root_of_a_whole_number_is_no_whole_number() -> None:
+    b = Builder()
+    root = b.sqrt(b.static(128, "int64"))
+    assert root.dtype == "float32"
+    b.graph.outputs.append(root)
+    assert float(interpret(b.graph)[0]) == pytest.approx(128**0.5)
+
+
 def test_rearranging_a_weight_changes_the_weight() -> None:
     b = Builder()
     w = make_weight(b, "w", 3, 4)

@@ -251,6 +251,8 @@ class Versioned(nn.Module):
 class Pair(nn.Module):
     """Two inputs go through one encoder as one batch, with a module of a version of its own."""
 
+    _version = "0.1"  # a library's own, not torch's
+
     def __init__(self) -> None:
         super().__init__()
         self.encoder = Versioned()
