@@ -88,17 +88,17 @@ class Product:
     factors: tuple[Pattern, ...]
 
     def __repr__(self) -> str:
-        return " * ".join(map(repr, self.factors))
+        return " * ".join(f"{f:.6g}" if isinstance(f, float) else repr(f) for f in self.factors)
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """The first of these that matches, then the next."""
+    """The first of these that matches, then the next. Shown as the first."""
 
     options: tuple[Pattern, ...]
 
     def __repr__(self) -> str:
-        return f"({' | '.join(map(repr, self.options))})"
+        return repr(self.options[0])
 
 
 Pattern = Tensor | Number | Rest | Call | Product | Either | float | int | bool | str | tuple[int, ...] | None
