@@ -75,11 +75,12 @@ def plain(b: Builder, m: Match) -> Value:
 
 
 def why_not_factored(m: Match) -> str | None:
-    """As `why_not`, and scale and shift have to be vectors over the axes."""
+    """As `why_not`, and what scales and shifts has to be vectors over the axes."""
     wrong = why_not(m)
-    for value in () if wrong else (m["weight"], m["bias"]):
+    vectors = [m[name] for name in ("weight", "bias") if m.get(name) is not None]
+    for value in () if wrong else vectors:
         wrong = wrong or why_not_vector(m, value, sizes_of(m), m.root)
-    return wrong or why_not_pair(m["weight"], m["bias"])
+    return wrong or (why_not_pair(*vectors) if len(vectors) == 2 else None)
 
 
 @fusion(add(mul(x, factor), sub(bias, mul(average, factor))), check=why_not_factored)
@@ -88,6 +89,13 @@ def factored(b: Builder, m: Match) -> Value:
     sizes = sizes_of(m)
     vectors = [vector_of(b, m[name], sizes) for name in ("weight", "bias")]
     return b.layer_norm(m["x"], sizes, *vectors, eps_of(m))
+
+
+@fusion(over_root(mul(weight, centred), spread), check=why_not_factored)
+def scaled_first(b: Builder, m: Match) -> Value:
+    """Centred, scaled, and divided by the deviation."""
+    sizes = sizes_of(m)
+    return b.layer_norm(m["x"], sizes, vector_of(b, m["weight"], sizes), None, eps_of(m))
 
 
 def why_not_scale(m: Match) -> str | None:

@@ -187,24 +187,15 @@ def mask_of(b: Builder, m: Match) -> dict[str, Any]:
     return {} if m.get("keep") is None else {"attn_mask": m["keep"]}
 
 
-def rate_of(m: Match) -> Any:
-    """The dropout's rate: in training only, where it follows the mode."""
-    rate, training = m.get("rate"), m.get("training")
-    if rate is None or training is False or training is None:
-        return None
-    return ByMode(rate, 0.0) if isinstance(training, ByMode) else rate
-
-
 @fusion(
-    matmul(either(dropout(weights, Number("rate"), Rest("training")), weights), Tensor("v")),
+    matmul(either(dropout(weights, Number("rate"), training=Rest("training")), weights), Tensor("v")),
     check=why_not,
 )
 def sdpa(b: Builder, m: Match) -> Value:
     """Each query's mean of the values, weighted by how its key fits."""
     named = mask_of(b, m)
-    rate = rate_of(m)
-    if rate is not None:
-        named["dropout_p"] = rate
+    if m.get("rate"):
+        named["dropout_p"] = ByMode(m["rate"], 0.0)
     scale = scale_of(m)
     if not is_default(scale, m["q"]):
         named["scale"] = shortest(scale)

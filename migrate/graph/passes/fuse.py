@@ -11,8 +11,8 @@ pattern that says most goes first. Cases in which a fitting pattern is left alon
 3. the fused op would have another shape or dtype;
 4. some of it is computed around the block that the rest is in.
 
-The result keeps its value, so its users need no change. The new node's scope is what the scopes of the nodes have in common,
-its origin all of theirs.
+A PyTorch source is left as its author wrote it. The result keeps its value, so its users need no change. The new node's
+scope is what the scopes of the nodes have in common, its origin all of theirs.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _note(name: str, nodes: list[Node]) -> Diagnostic:
 
 
 def near_misses(graph: Graph, name: str) -> list[NearMiss]:
-    """Run the passes up to this one, and it, and return where the fusion of that name fitted and was left alone.
+    """Run the passes up to this one, fuse, and return where the fusion of that name fitted and was left alone.
 
     Raises:
         KeyError: there is no such fusion; the message lists those that there are.
@@ -239,4 +239,14 @@ def near_misses(graph: Graph, name: str) -> list[NearMiss]:
     return [miss for miss in misses if miss.fusion == name]
 
 
-FUSE = Pass(name="fuse", run=fuse, requires=("ties",))
+def is_written(graph: Graph) -> bool:
+    """Whether the source tells its own modules, so that what is in pieces was written so by its author."""
+    return bool(graph.classes or graph.state)
+
+
+def fuse_exported(graph: Graph) -> int:
+    """Fuse what an exporter took apart; what an author wrote in PyTorch stays as written, and equal to it bit by bit."""
+    return 0 if is_written(graph) else fuse(graph)
+
+
+FUSE = Pass(name="fuse", run=fuse_exported, requires=("ties",))

@@ -53,6 +53,10 @@ FIRES = {
         "%d = div(%c, %s)\n" + TAIL,
         FULL,
     ),
+    "scaled before it is divided": (
+        STATISTICS + ROOT + "%g = mul($w, %c)\n%d = div(%g, %s)\n%y = add(%d, $b)\nreturn %y",
+        FULL,
+    ),
     "Keras": (
         STATISTICS + ROOT.replace("sqrt", "rsqrt") + "%f = mul(%s, $w)\n%l = mul(%x, %f)\n%n = mul(%m, %f)\n"
         "%t = sub($b, %n)\n%y = add(%l, %t)\nreturn %y",

@@ -49,8 +49,8 @@ FIRES = {
         "%s = div(%a, 4.0)\n" + PLAIN,
         ["permute(%k, (0, 2, 1, 3))", "relu(%h)", "permute(%z, (0, 2, 1, 3))", "sdpa(%q, %permute, %v)"],
     ),
-    "no dropout in evaluation": (
-        SCORES + "%p = softmax(%s, dim=-1)\n%d = dropout(%p, 0.1, False)\n%y = matmul(%d, %v)\nreturn %y",
+    "a dropout of none": (
+        SCORES + "%p = softmax(%s, dim=-1)\n%d = dropout(%p, 0.0, False)\n%y = matmul(%d, %v)\nreturn %y",
         ["sdpa(%q, %k, %v)"],
     ),
 }
@@ -137,12 +137,12 @@ def test_a_slice_from_the_middle_is_no_causal_mask() -> None:
     assert "is_causal" not in graph.nodes[-1].kwargs
 
 
-def test_a_dropout_that_follows_the_mode() -> None:
-    text = SCORES + "%p = softmax(%s, dim=-1)\n%d = dropout(%p, 0.1, True)\n%y = matmul(%d, %v)\nreturn %y"
+@pytest.mark.parametrize("arguments", ["%p, 0.1", "%p, p=0.1, training=False"])
+def test_a_dropout_follows_the_mode(arguments: str) -> None:
+    text = SCORES + f"%p = softmax(%s, dim=-1)\n%d = dropout({arguments})\n%y = matmul(%d, %v)\nreturn %y"
     graph = parsed(HEAD + text)
-    node = next(node for node in graph.nodes if node.op.name == "dropout")
-    node.args = (*node.args[:2], ByMode(True, False))
     fuse(graph)
+    assert graph.nodes[-1].op.name == "sdpa"
     assert graph.nodes[-1].kwargs == {"dropout_p": ByMode(0.1, 0.0)}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from migrate.graph import Graph
 from migrate.graph.check import check
-from migrate.graph.passes.fuse import NearMiss, fuse, near_misses
+from migrate.graph.passes.fuse import NearMiss, fuse, fuse_exported, near_misses
 from migrate.graph.text import parse_graph, print_graph
 
 HEAD = "graph m\ninput %x: float32[batch=2|3|5, 8]\ninput %flag: bool[]\n"
@@ -47,6 +47,14 @@ def test_a_near_miss_is_told_once() -> None:
     _, lines, misses = after(text)
     assert len(lines) == 3
     assert [str(miss) for miss in misses] == ["silu at Mul_2: %s, computed on the way, is an output"]
+
+
+def test_what_an_author_wrote_stays_as_written() -> None:
+    graph = parse_graph(HEAD + "%s = sigmoid(%x)\n%y = mul(%x, %s)\nreturn %y")
+    graph.classes = {(): "Model"}
+    assert fuse_exported(graph) == 0 and len(graph.nodes) == 2
+    graph.classes = {}
+    assert fuse_exported(graph) == 1 and len(graph.nodes) == 1
 
 
 BLOCKS = """%y = if_(%flag)
