@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +12,7 @@ import onnx_ir as ir
 
 from migrate.errors import Exit, MigrateError, error
 from migrate.frontends.onnx.lift import place
-from migrate.frontends.onnx.narrow import CARRIERS, HALF, dtype_name, follow
+from migrate.frontends.onnx.narrow import CARRIERS, HALF, MOVES, dtype_name, follow
 from migrate.frontends.onnx.registry import Entry, Unsupported
 from migrate.frontends.onnx.scopes import maker_of, scope_of
 from migrate.frontends.onnx.sizes import InputSizes, Plan
@@ -166,9 +166,19 @@ class Importer:
             if any(v in self.builder.narrow for v in inputs):
                 kind = (node.op_type, node.domain, self.model.opset_imports.get(node.domain, 1))
                 results = follow(self.builder, self.builder.narrow, kind, inputs, results)  # pyright: ignore[reportUnknownArgumentType]
+            if node.op_type in MOVES and any(v in self.builder.rounded for v in inputs):
+                self.move_rounded(entry, inputs, attributes, results)  # pyright: ignore[reportUnknownArgumentType]
         for value, made in zip(node.outputs, results, strict=False):  # pyright: ignore[reportUnknownArgumentType]
             if value.name:
                 self.env[value.name] = made
+
+    def move_rounded(
+        self, entry: Entry, inputs: list[Value | None], attributes: dict[str, Any], results: Sequence[Value]
+    ) -> None:
+        """What moves rounded integers moves the floats of the same numbers as well: gradients pass through those."""
+        rounded = self.builder.rounded
+        floats = self.handled(entry, [v and rounded.get(v, v) for v in inputs], attributes)
+        rounded.update(zip(results, floats if isinstance(floats, tuple | list) else (floats,), strict=False))  # pyright: ignore[reportUnknownArgumentType]
 
     def with_batch_freed(self, entry: Entry, inputs: list[Value | None], attributes: dict[str, Any]) -> Any:
         """What the handler makes; where a constant was repeated for a baked batch and does not fit, it is repeated anew."""

@@ -12,6 +12,7 @@ import numpy as np
 import onnx_ir as ir
 
 from migrate.frontends.onnx.structure import all_graphs
+from migrate.frontends.onnx.unquantised import SUFFIX, dequantised, write_floats
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Target = str | tuple[str, int]
@@ -51,19 +52,6 @@ def constant_array(node: ir.Node) -> Array | None:
     return None
 
 
-def dequantised(x: Array, scale: Array, zero: Array | None = None, *, axis: int = 1, block: int = 0) -> Array:
-    """The float32 numbers for which those of few bits stand: one scale for all, for each place of an axis or each block."""
-
-    def fitted(v: Array) -> Array:
-        v = v.astype("float32")
-        if block:
-            return np.take(np.repeat(v, block, axis=axis), np.arange(x.shape[axis]), axis=axis)
-        return v.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)]) if v.size > 1 and v.ndim == 1 else v
-
-    wide = x.astype("float32")
-    return ((wide if zero is None else wide - fitted(zero)) * fitted(scale)).reshape(x.shape)
-
-
 def _known(value: ir.Value | None) -> Array | None:
     if value is None:
         return None
@@ -88,6 +76,8 @@ def opened(model: ir.Model, replaced: Collection[Target], extra_outputs: Collect
     uses = {target for target in replaced if isinstance(target, tuple)}
     _open_uses(copy.graph, uses)
     names = {target for target in replaced if isinstance(target, str)}
+    if any(name.endswith(SUFFIX) for name in names):
+        write_floats(copy.graph, names)
     found = _weights(copy.graph, names)
     if lost := names - set(found):
         raise NoSuchWeight(", ".join(sorted(lost)))

@@ -31,6 +31,10 @@ RANGES = {
     "uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767), "int32": (-(2**31), 2**31 - 1),
     "uint4": (0, 15), "int4": (-8, 7), "uint2": (0, 3), "int2": (-2, 1),
 }  # fmt: skip
+MOVES = {
+    "Identity", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Concat", "Split", "Slice", "Gather", "GatherND",
+    "GatherElements", "Expand", "Tile", "Pad", "DepthToSpace", "SpaceToDepth", "MaxPool", "Max", "Min", "Clip", "Relu",
+}  # fmt: skip
 _UNSIGNED = {"uint16": 16, "uint32": 32}
 _GROWS = {
     "Add", "Sub", "Mul", "Pow", "Neg", "Sum", "BitwiseNot", "BitShift", "MatMul", "Gemm", "Einsum", "CumSum", "CumProd",

@@ -91,10 +91,11 @@ class OnnxOracle:
         return None if value is None else content_of(value)
 
     def weights_into(self, node: str) -> list[str]:
-        """The weights that a node takes, by name, seen through `Identity`."""
+        """The float weights that a node takes, by name, seen through `Identity`."""
         found = self._nodes.get(node)
         sources = [origin(v) for v in found.inputs] if found is not None else []
-        return [v.name or "" for v in sources if v is not None and content_of(v) is not None]
+        contents = [(v.name or "", content_of(v)) for v in sources if v is not None]
+        return [name for name, content in contents if content is not None and content.dtype.kind == "f"]
 
     def uses(self, source: str, nodes: Sequence[str], op: str, position: int) -> list[Target]:
         """The uses of a weight by these nodes, as argument `position` of the graph's op `op`."""

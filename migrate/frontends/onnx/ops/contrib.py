@@ -21,13 +21,13 @@ def microsoft_gelu(b: OnnxBuilder, X: Value) -> Value:
     return b.gelu(X)
 
 
-@onnx_op("FastGelu", domain=MICROSOFT, learns=("bias",))
+@onnx_op("FastGelu", domain=MICROSOFT)
 def microsoft_fast_gelu(b: OnnxBuilder, X: Value, bias: Value | None = None) -> Value:
     """By tanh, of the sum."""
     return b.gelu(X if bias is None else b.add(X, bias), approximate="tanh")
 
 
-@onnx_op("BiasGelu", domain=MICROSOFT, learns=("B",))
+@onnx_op("BiasGelu", domain=MICROSOFT)
 def microsoft_bias_gelu(b: OnnxBuilder, A: Value, B: Value) -> Value:
     """The exact one, of the sum."""
     return b.gelu(b.add(A, B))
@@ -82,7 +82,7 @@ def microsoft_fused_conv(
     return activated(b, y if Z is None else b.add(y, Z), activation, activation_params)
 
 
-@onnx_op("NhwcFusedConv", domain=MICROSOFT, learns=("W", "B"))
+@onnx_op("NhwcFusedConv", domain=MICROSOFT)
 def microsoft_nhwc_fused_conv(
     b: OnnxBuilder,
     X: Value,
@@ -170,7 +170,7 @@ def summed(b: OnnxBuilder, x: Value, skip: Value, bias: Value | None) -> Value:
     return total
 
 
-@onnx_op("SkipLayerNormalization", domain=MICROSOFT, learns=("gamma", "beta", "bias"))
+@onnx_op("SkipLayerNormalization", domain=MICROSOFT, learns=("gamma", "beta"))
 def microsoft_skip_layer_normalization(
     b: OnnxBuilder,
     input: Value,
@@ -186,7 +186,7 @@ def microsoft_skip_layer_normalization(
     return layer_norm(b, total, gamma, beta, -1, epsilon), None, None, total
 
 
-@onnx_op("SkipSimplifiedLayerNormalization", domain=MICROSOFT, learns=("gamma", "bias"))
+@onnx_op("SkipSimplifiedLayerNormalization", domain=MICROSOFT, learns=("gamma",))
 def microsoft_skip_simplified_layer_normalization(
     b: OnnxBuilder, input: Value, skip: Value, gamma: Value, bias: Value | None = None, *, epsilon: float = 1e-12
 ) -> Any:

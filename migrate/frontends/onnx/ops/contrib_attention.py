@@ -46,7 +46,7 @@ def joined_masks(b: OnnxBuilder, q: Value, k: Value, offset: Any, causal: bool, 
     return (b.attention_mask(q, k, total, offset, None, True) if causal else total), False
 
 
-@onnx_op("MultiHeadAttention", domain=MICROSOFT, learns=("bias",))
+@onnx_op("MultiHeadAttention", domain=MICROSOFT)
 def microsoft_multi_head_attention(
     b: OnnxBuilder,
     query: Value,
@@ -95,7 +95,7 @@ def inputs_of(
     return q, k, v
 
 
-@onnx_op("Attention", domain=MICROSOFT, learns=("weights", "bias"))
+@onnx_op("Attention", domain=MICROSOFT, learns=("input", "weights"))
 def microsoft_attention(
     b: OnnxBuilder,
     input: Value,

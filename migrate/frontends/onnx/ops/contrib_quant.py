@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from migrate.frontends.onnx.importer import OnnxBuilder
 from migrate.frontends.onnx.ops.contrib import MICROSOFT
 from migrate.frontends.onnx.ops.elementwise import cast
@@ -22,6 +20,7 @@ from migrate.frontends.onnx.ops.quant import (
     told,
 )
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
+from migrate.frontends.onnx.unquantised import SUFFIX, from_blocks
 from migrate.graph import Value
 
 onnx_op("QuantizeLinear", domain=MICROSOFT)(onnx_quantize_linear)
@@ -171,7 +170,7 @@ def microsoft_qlinear_where(
     return coded(b, y, z_scale, z_zero_point, b.kind(z_zero_point))
 
 
-@onnx_op("MatMulIntegerToFloat", domain=MICROSOFT, learns=("bias",))
+@onnx_op("MatMulIntegerToFloat", domain=MICROSOFT)
 def microsoft_matmul_integer_to_float(
     b: OnnxBuilder,
     A: Value,
@@ -187,7 +186,7 @@ def microsoft_matmul_integer_to_float(
     return y if bias is None else b.add(y, bias)
 
 
-@onnx_op("DynamicQuantizeMatMul", domain=MICROSOFT, learns=("bias",))
+@onnx_op("DynamicQuantizeMatMul", domain=MICROSOFT)
 def microsoft_dynamic_quantize_matmul(
     b: OnnxBuilder,
     A: Value,
@@ -229,28 +228,6 @@ def microsoft_qgemm(
     return y if y_scale is None else coded(b, y, y_scale, y_zero_point, kind_of(b, y_zero_point))
 
 
-def unpacked(packed: np.ndarray[Any, Any], bits: int, count: int) -> np.ndarray[Any, Any]:
-    """Numbers of few bits out of bytes along the last axis, the lowest bits first."""
-    per_byte = 8 // bits
-    shifts = np.arange(per_byte, dtype=np.uint8) * bits
-    numbers = (packed[..., None] >> shifts) & (2**bits - 1)
-    return numbers.reshape(*packed.shape[:-1], -1)[..., :count]
-
-
-def grouped(B: Any, scales: Any, zeros: Any, K: int, N: int, bits: int, size: int) -> np.ndarray[Any, Any]:
-    """The (N, K) weight of a MatMulNBits: blocks of a row share a scale, and a zero point that is the middle by default."""
-    blocks = (K + size - 1) // size
-    codes = unpacked(B.reshape(N, blocks, -1), bits, size).astype(np.float32)
-    if zeros is None:
-        place: Any = np.float32(2 ** (bits - 1))
-    elif zeros.dtype == np.uint8:
-        place = unpacked(zeros.reshape(N, -1), bits, blocks).astype(np.float32)[..., None]
-    else:
-        place = zeros.reshape(N, blocks, 1).astype(np.float32)
-    weight = (codes - place) * scales.reshape(N, blocks, 1).astype(np.float32)
-    return weight.reshape(N, -1)[:, :K]
-
-
 @onnx_op("MatMulNBits", domain=MICROSOFT, learns=("bias",))
 def microsoft_matmul_nbits(
     b: OnnxBuilder,
@@ -276,5 +253,5 @@ def microsoft_matmul_nbits(
     if stored is None or factors is None or (zero_points is not None and zeros is None):
         raise Unsupported("MatMulNBits of a computed weight")
     told(b)
-    read = lambda: grouped(stored.array(), factors, zeros, K, N, bits, block_size)  # noqa: E731
-    return b.linear(cast(b, A, "float32"), b.source(f"{stored.source}.dequantized", read, "float32", (N, K)), bias)
+    read = lambda: from_blocks(stored.array(), factors, zeros, K, N, bits, block_size)  # noqa: E731
+    return b.linear(cast(b, A, "float32"), b.source(f"{stored.source}{SUFFIX}", read, "float32", (N, K)), bias)

@@ -13,12 +13,12 @@ import onnx_ir as ir
 
 from migrate.errors import Diagnostic
 from migrate.frontends.onnx.importer import OnnxBuilder
-from migrate.frontends.onnx.lift import dequantised
 from migrate.frontends.onnx.narrow import CARRIERS, RANGES, dtype_name
 from migrate.frontends.onnx.ops.conv import onnx_conv
 from migrate.frontends.onnx.ops.elementwise import cast, rounded
 from migrate.frontends.onnx.ops.matmul import onnx_matmul
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
+from migrate.frontends.onnx.unquantised import SUFFIX, dequantised
 from migrate.graph import InferenceError, Value
 
 UINT8 = 2  # the code of the type that is meant where none is given
@@ -79,7 +79,7 @@ def real(
     s, z = content(scale), content(zero)
     if x.weight is not None and s is not None and (zero is None or z is not None):
         weight, shape = x.weight, tuple(int(n) for n in x.shape)  # pyright: ignore[reportArgumentType]
-        source = name or f"{weight.source}.dequantized"
+        source = name or f"{weight.source}{SUFFIX}"
         return b.source(source, lambda: dequantised(weight.array(), s, z, axis=axis, block=block), "float32", shape)
     wide = centred(b, x, zero, axis, block)
     return b.mul(wide, spread(b, scale, x, axis, block))

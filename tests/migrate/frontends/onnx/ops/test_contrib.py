@@ -75,3 +75,16 @@ def test_the_sum_of_a_residual_connection_is_the_fourth_output() -> None:
 def test_unknown_activations_are_refused() -> None:
     with pytest.raises(MigrateError, match="'Softmax'"):
         graph_of(case("FusedConv", IMAGE, KERNEL, attributes={"activation": "Softmax"}))
+
+
+def test_channels_may_be_last() -> None:
+    """ONNX Runtime has this operator on few devices: it is held against the one with the channels first."""
+    form = {"activation": "Relu", "pads": [1, 0, 1, 0], "strides": [2, 1]}
+    (wanted,) = interpret(
+        graph_of(case("FusedConv", IMAGE, KERNEL, attributes=form)), *map(torch.from_numpy, (IMAGE, KERNEL))
+    )
+    last = IMAGE.transpose(0, 2, 3, 1).copy()
+    (made,) = interpret(
+        graph_of(case("NhwcFusedConv", last, KERNEL, attributes=form)), *map(torch.from_numpy, (last, KERNEL))
+    )
+    torch.testing.assert_close(made, wanted.permute(0, 2, 3, 1))

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from migrate.frontends.onnx.ops.contrib_quant import unpacked
 from tests.migrate.frontends.onnx.ops.cases import Case, check, f32, graph_of, x
 
 
@@ -46,6 +45,8 @@ CASES = [
     case("DynamicQuantizeMatMul", x(3, 8), SIGNED, EACH, np.zeros(5, np.int8), x(5), constants=(1, 2, 3, 4), gradient=True),
     case("QGemm", codes(3, 8), S, Z, SIGNED, S, np.int8(0), codes(5, dtype=np.int32) % 500, OUT, OUT_Z,
          constants=(1, 2, 3, 4, 5, 6, 7, 8)),
+    case("MatMulNBits", x(3, 40), codes(6, 3, 8, seed=4), np.abs(x(18, seed=5)) / 10, None, None, x(6, seed=7), gradient=True,
+         constants=(1, 2, 5), attributes={"K": 40, "N": 6, "bits": 4, "block_size": 16}, note="bias"),
     *(
         case("MatMulNBits", x(3, 40), codes(6, 3, 16 * bits // 8, seed=4), np.abs(x(18, seed=5)) / 10, zeros,
              constants=(1, 2, 3), attributes={"K": 40, "N": 6, "bits": bits, "block_size": 16}, gradient=True,
@@ -58,11 +59,6 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
 def test_numbers(case: Case) -> None:
     check(case)
-
-
-def test_lowest_bits_come_first() -> None:
-    assert unpacked(np.array([[0x21, 0x43]], dtype=np.uint8), 4, 3).tolist() == [[1, 2, 3]]
-    assert unpacked(np.array([[0b11100100]], dtype=np.uint8), 2, 4).tolist() == [[0, 1, 2, 3]]
 
 
 def test_a_weight_of_few_bits_is_a_float_parameter() -> None:

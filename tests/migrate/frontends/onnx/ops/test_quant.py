@@ -127,3 +127,22 @@ def test_the_engine_takes_other_values_for_a_quantised_weight() -> None:
     opened_model = opened(open_onnx(quantised()), {"w1d"})
     assert [v.name for v in opened_model.graph.inputs] == ["x", "w1d"]
     assert opened_model.graph.inputs[1].shape == (8, 6)
+
+
+def test_gradients_pass_where_integers_are_moved() -> None:
+    """As a quantiser writes it around a Flatten: integers go in, integers come out."""
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("Flatten", ["q"], ["f"]),
+        helper.make_node("Concat", ["f", "f"], ["c"], axis=1),
+        helper.make_node("DequantizeLinear", ["c", "s", "z"], ["y"]),
+    ]
+    stored = [onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in {"s": S, "z": Z}.items()]
+    given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 4])]
+    graph = helper.make_graph(nodes, "g", given, [helper.make_empty_tensor_value_info("y")], stored)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    inputs = torch.randn(2, 3, 4, requires_grad=True)
+    (made,) = interpret(load_onnx(model, input_shapes={"x": (2, 3, 4)}), inputs)
+    made.sum().backward()
+    assert inputs.grad is not None
+    torch.testing.assert_close(inputs.grad, torch.full((2, 3, 4), 2.0))
