@@ -164,7 +164,7 @@ def why(source: Any, fusion: str, options: Options = DEFAULTS) -> str:
     Raises:
         MigrateError: exit status 2, MIG119: there is no such fusion; or as `load`.
     """
-    from migrate.graph.passes.fuse import near_misses
+    from migrate.graph.passes.fuse import is_written, near_misses
 
     graph = _open(source, options).graph
     try:
@@ -174,6 +174,8 @@ def why(source: Any, fusion: str, options: Options = DEFAULTS) -> str:
         raise MigrateError([what], Exit.USAGE) from fault
     fired = [note.what for note in graph.notes if note.code == "MIG315" and note.what.startswith(f"{fusion}:")]
     head = fired or [f"{fusion}: it fused nothing"]
+    if is_written(graph):
+        head.insert(0, "the source is PyTorch and stays as its author wrote it; this is what would fuse")
     lines = [*head, *map(str, found)] if found else [*head, f"{fusion}: no near miss"]
     return "\n".join(map(printable, lines))
 
