@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
-from tests.zoo.record import MEASURES, Record, read
+from tests.zoo.record import MEASURES, SIZES, Record, read
 
 MANY = 8
 _HEAD = """# PyTorch models
@@ -29,17 +29,17 @@ def pytorch_support() -> str:
     ]
     lines.append("|---" * (7 + len(MEASURES)) + "|")
     families = sorted({r.family for r in records})
-    lines += [_row(name, [r for r in records if r.family == name]) for name in families]
-    lines.append(_row("**all**", records))
+    lines += [_row(name, [r for r in records if r.family == name], SIZES[name]) for name in families]
+    lines.append(_row("**all**", records, sum(SIZES.values())))
     lines += ["", "## What is not equal, by reason", "", "| family | reason | models |", "|---|---|---|"]
     lines += _reasons(records)
     return "\n".join(lines) + "\n"
 
 
-def _row(name: str, records: list[Record]) -> str:
+def _row(name: str, records: list[Record], size: int) -> str:
     measured = [r for r in records if r.measured]
     exported = [r for r in measured if r.exports]
-    counts = [len(records), len(records) - len(measured), len(measured) - len(exported), len(exported)]
+    counts = [size, size - len(measured), len(measured) - len(exported), len(exported)]
     shares = [sum(getattr(r, measure) for r in exported) for measure in ("converts", *MEASURES)]
     shares.append(sum(r.equal for r in exported))
     told = [f"{n} ({100 * n / len(exported):.1f} %)" if exported else "0" for n in shares]

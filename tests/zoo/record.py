@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "pytorch_zoo.jsonl"
+SIZES = {"timm": 200, "torch_nn": 169, "torchvision": 121, "transformers": 60}  # how many models a family has
 MEASURES = ("outputs", "gradients", "keys", "curve", "trains")
 
 

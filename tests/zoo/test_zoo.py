@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch import nn
 
-from tests.zoo.cases import Case, family_names
+from tests.zoo.cases import Case, family, family_names
 from tests.zoo.measure import compare, exports_alone, measure, perturb
-from tests.zoo.record import MEASURES, Record, read, summary, write
+from tests.zoo.record import MEASURES, SIZES, Record, read, summary, write
 from tests.zoo.run import measure_apart
 
 COUNT, SECONDS = 3, 5  # how many of those that take no longer
@@ -121,8 +121,14 @@ def test_a_model_is_as_the_table_says(record: Record) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", family_names())
-def test_a_family_is_as_the_table_says(family: str) -> None:
-    told = [r for r in read() if r.family == family and r.equal]
-    found = [measure_apart(family, r.name) for r in told]
+@pytest.mark.parametrize("name", family_names())
+def test_a_family_has_as_many_models_as_the_page_says(name: str) -> None:
+    assert len(set(family(name).names())) == SIZES[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", family_names())
+def test_a_family_is_as_the_table_says(name: str) -> None:
+    told = [r for r in read() if r.family == name and r.equal]
+    found = [measure_apart(name, r.name) for r in told]
     assert [(r.name, r.reason) for r in found if not r.equal] == []
