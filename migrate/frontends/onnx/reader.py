@@ -44,8 +44,8 @@ def check_model(model: ir.Model, path: Path, *, external: bool = True) -> ir.Mod
     """
     if not model.graph.outputs or not len(model.graph):
         raise _refuse("MIG102", path, "it holds no graph with nodes and outputs")
-    if not model.opset_imports.get("", model.opset_imports.get("ai.onnx", 0)):
-        raise _refuse("MIG102", path, "it declares no opset of the default domain")
+    if not any(model.opset_imports.values()):
+        raise _refuse("MIG102", path, "it declares no opset")
     for name, tensor in tensors_of(model):
         if isinstance(tensor, ir.ExternalTensor):
             _check_external(name, tensor, path, external)

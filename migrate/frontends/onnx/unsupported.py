@@ -8,6 +8,7 @@ import onnx_ir as ir
 
 from migrate.errors import Diagnostic, error
 from migrate.frontends.onnx.lift import place
+from migrate.frontends.onnx.refusals import REASONS
 from migrate.frontends.onnx.registry import Entry, find, parameters_of
 
 
@@ -36,7 +37,8 @@ def unsupported_nodes(model: ir.Model) -> list[Diagnostic]:
         entry = entry_for(model, node)
         kind = f"{node.domain}::{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
         if entry is None:
-            found.append(error("MIG201", f"operator {kind} is not supported", where=place(node)))
+            why = REASONS.get(kind, "")
+            found.append(error("MIG201", f"operator {kind} is not supported", where=place(node), why=why))
         elif unknown := set(node.attributes) - entry.attributes:
             what = f"attribute {', '.join(sorted(unknown))} of {kind} is not supported"
             found.append(error("MIG202", what, where=place(node)))

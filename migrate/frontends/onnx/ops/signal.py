@@ -76,9 +76,8 @@ def window(name: str, cosines: tuple[float, ...]) -> None:
 
 
 def table(b: OnnxBuilder, array: Any, dtype: str) -> Value:
-    """A tensor that the operator computes from numbers: a constant of the model."""
-    made = array.astype(dtype)
-    return b.source(b.output_names[0], lambda: made, dtype, made.shape)
+    """A tensor that the operator computes from numbers: a buffer of the model, wherever it is used."""
+    return b.tensor(b.static(array.astype(dtype), dtype))
 
 
 window("HannWindow", (0.5, -0.5))
