@@ -130,6 +130,32 @@ def mask_of(
     return b.attention_mask(q, k, mask, offset, lengths, causal, left, right), False
 
 
+@onnx_op("FlexAttention", domain="ai.onnx.preview")
+def onnx_flex_attention(
+    b: OnnxBuilder,
+    Q: Value,
+    K: Value,
+    V: Value,
+    *,
+    prob_mod: Any = None,
+    scale: float | None = None,
+    score_mod: Any = None,
+    softmax_precision: int | None = None,
+) -> Value:
+    """Attention whose scores and weights a graph may change; without one it is torch's own function."""
+    if prob_mod is None and score_mod is None:
+        return at_once(b, Q, K, V, None, False, scale)
+    if softmax_precision == DOUBLE:
+        raise Unsupported("FlexAttention that changes scores in double precision")
+    width: Any = Q.shape[3]
+    times: Any = Q.shape[1] // K.shape[1]  # pyright: ignore[reportOperatorIssue]
+    k, v = (x if times == 1 else b.repeat_interleave(x, times, dim=1) for x in (K, V))
+    scores = b.matmul(b.mul(Q, width**-0.5 if scale is None else scale), b.transpose(k, 2, 3))
+    scores = scores if score_mod is None else b.inline(score_mod, scores)[0]
+    weights = b.softmax(scores, dim=-1)
+    return b.matmul(weights if prob_mod is None else b.inline(prob_mod, weights)[0], v)
+
+
 def rotary(b: OnnxBuilder, x: Value, cos: Value, sin: Value, places: Value | None, interleaved: bool) -> Value:
     """(B, heads, T, D) turned; the tables have a row for each place, or for each sample and time where no place is given."""
     cos, sin = (b.unsqueeze(t if places is None else b.getitem(t, (places,)), 1) for t in (cos, sin))

@@ -83,6 +83,7 @@ CASES = [
     ),
     attention(Q, K, V, opset=25, left_window_size=1, right_window_size=1, note="a window"),
     attention(x(2, 3, 32), x(2, 5, 16, seed=1), x(2, 5, 12, seed=2), **FLAT, note="flat"),
+    Case(op="FlexAttention", domain="ai.onnx.preview", inputs=(Q, K, V), opset=26, engine="reference", gradcheck=True),
     rotary(x(2, 4, 3, 8), COS, SIN, PLACES, rotary_embedding_dim=6, note="a part"),
     rotary(x(2, 4, 3, 6), COS, SIN, PLACES, interleaved=1, note="neighbours"),
     rotary(x(2, 3, 24), x(2, 3, 3, seed=5), x(2, 3, 3, seed=6), num_heads=4, note="flat, tables for each sample"),
