@@ -27,7 +27,7 @@ from migrate.graph.infer import InferenceError
 from migrate.graph.ir import Block, Graph, Node, Value
 from migrate.graph.passes import Pass, default_passes, run_passes
 from migrate.graph.pattern import Bound, Pattern, matches
-from migrate.graph.sizes import Dim
+from migrate.graph.sizes import Dim, SizeOf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,7 @@ class _Walk:
     here: set[Node] = field(default_factory=set[Node])
     users: dict[Value, dict[Node, None]] = field(default_factory=dict[Value, dict[Node, None]])
     gone: set[Node] = field(default_factory=set[Node])
+    builder: Builder = field(default_factory=Builder)
     fired: dict[str, list[Node]] = field(default_factory=dict[str, list[Node]])
 
     def run(self) -> None:
@@ -138,7 +139,8 @@ class _Walk:
     def build(self, each: Fusion, match: Match) -> Node | str:
         """Build the op in a graph of its own, and let its result be the value that the old nodes computed."""
         inner = sorted(match.bound.nodes, key=lambda n: self.nodes.get(n, len(self.nodes)))
-        builder = Builder()
+        builder = self.builder
+        builder.graph.nodes.clear()
         builder.scope = _common([n.scope for n in inner])
         builder.origin = tuple(dict.fromkeys(name for n in inner for name in n.origin))
         try:
@@ -148,7 +150,7 @@ class _Walk:
         old = match.output
         if (made.shape, made.dtype) != (old.shape, old.dtype):
             return f"the fused op gives {made.dtype}{list(made.shape)} instead of {old.dtype}{list(old.shape)}"
-        new = builder.graph.nodes
+        new = [*builder.graph.nodes]
         last = new.pop()
         assert last.outputs == (made,)
         last.outputs = (old,)
@@ -174,7 +176,10 @@ class _Walk:
                 count += 1
                 value.name = f"{name}_{count}"
             self.names.add(value.name)
-            value.shape = tuple(sizes.get(s, s) if isinstance(s, Dim) else s for s in value.shape)
+            value.shape = tuple(
+                sizes.get(s) or Dim(s.values, SizeOf(value, axis)) if isinstance(s, Dim) else s
+                for axis, s in enumerate(value.shape)
+            )
         self.uses(node)
         self.append(node)
 
