@@ -265,8 +265,8 @@ def _drawn(inside: list[Any]) -> tuple[float, list[Any], bool] | None:
     if len(draws) != 1:
         return None
     (draw,) = draws
-    if short_name(draw) in ("bernoulli", "bernoulli_") and len(draw.args) > 1 and isinstance(draw.args[1], float):
-        keep, made = draw.args[1], draw.args[0]
+    if short_name(draw) in ("bernoulli", "bernoulli_") and isinstance(_probability(draw), float):
+        keep, made = _probability(draw), draw.args[0]
         shape = next((a for a in made.args if isinstance(a, tuple | list)), None)
     elif short_name(draw) == "rand":
         added = [n for n in inside if short_name(n) == "add" and draw in n.all_input_nodes]
@@ -277,6 +277,12 @@ def _drawn(inside: list[Any]) -> tuple[float, list[Any], bool] | None:
     if keep is None or shape is None or any(n.args[1] != keep for n in divided):
         return None
     return round(1.0 - keep, 12), list(shape), bool(divided)
+
+
+def _probability(draw: Any) -> Any:
+    """That of a draw, where it is a number; an argument that is the schema's default is left out of an exported program."""
+    names = {a.name: a.default_value for a in draw.target._schema.arguments}
+    return draw.args[1] if len(draw.args) > 1 else names.get("p")
 
 
 def _paired(ours: list[Any], theirs: list[Any]) -> Iterator[tuple[Any, Any]]:
