@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import pkgutil
 import re
 import sys
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 
+import runtime
 from migrate.codegen.allow_list import REFUSED_ATTRIBUTES
 
 MAX_LENGTH = 60
 _KEY = re.compile(r"[\w \-+:/@#]+", re.ASCII)  # what may stand in a string as it is
 _USED_BY_EMITTED_CODE = {
     "self", "torch", "nn", "F", "math", "Any", "Tensor", "kernels", "functional", "runtime", "ModelConfig", "FROZEN",
-    "config", "Model", "activation", "attention", "control", "conv", "elementwise", "index", "matmul", "norm", "pad",
-    "pool", "quant", "random", "recurrent", "reduce", "resample", "sequence", "shape", "signal",
+    "config", "Model",
+    *(module.name for module in pkgutil.iter_modules([str(Path(runtime.__path__[0], "functional"))])),
 }  # fmt: skip
 _TAKEN_BESIDE = {"local", "checks", "report", "build", "dist", "test"}
 _IMPORTED_BY_EMITTED_CODE = {"torch", "numpy", "safetensors", "runtime", "migrate", "onnx", "onnxruntime", "pytest"}

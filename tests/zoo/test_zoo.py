@@ -19,7 +19,7 @@ from tests.zoo.record import MEASURES, SIZES, Record, read, summary, write
 from tests.zoo.run import measure_apart
 
 COUNT, SECONDS = 3, 5  # how many of those that take no longer
-DAY = int(os.environ.get("MIGRATE_SAMPLE") or time.time() // 86400)
+DAY = int(os.environ.get("MIGRATE_DAY") or time.time() // 86400)
 
 
 class Net(nn.Module):
