@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from migrate.frontends.pytorch.registry import Unsupported, aten_op
-from migrate.graph import Builder, Dim, Value, batch
+from migrate.graph import Builder, Value, batch
 from migrate.graph.sizes import equal
 
 
@@ -125,35 +125,6 @@ def aten_cat(b: Builder, tensors: Any, dim: int = 0) -> Value:
 def aten_stack(b: Builder, tensors: Any, dim: int = 0) -> Value:
     """Joined along a new axis."""
     return b.stack(tuple(tensors), dim=dim)
-
-
-@aten_op("aten.split.Tensor", "aten.split.sizes", "aten.split_with_sizes")
-def aten_split(b: Builder, self: Value, split_size: Any, dim: int = 0) -> Any:
-    """Parts of an axis, by one size or by many."""
-    if isinstance(split_size, int):
-        total = self.shape[dim]
-        if not isinstance(total, int):
-            raise Unsupported("a free axis is split by a number: how many parts there are is not known")
-        whole, rest = divmod(total, split_size)
-        split_size = [split_size] * whole + ([rest] if rest else [])
-    return b.split(self, tuple(split_size), dim=dim)
-
-
-@aten_op("aten.chunk", "aten.tensor_split.sections")
-def aten_chunk(b: Builder, self: Value, chunks: int, dim: int = 0) -> Any:
-    """A number of equal parts of an axis."""
-    total = self.shape[dim]
-    if all(size % chunks == 0 for size in (total.values if isinstance(total, Dim) else (total,))):
-        return b.chunk(self, chunks, dim=dim)
-    if isinstance(total, int):
-        return aten_split(b, self, -(-total // chunks), dim)
-    raise Unsupported(f"an axis of {total} in {chunks} parts")
-
-
-@aten_op("aten.unbind.int")
-def aten_unbind(b: Builder, self: Value, dim: int = 0) -> Any:
-    """Every place of an axis."""
-    return b.unbind(self, dim)
 
 
 @aten_op("aten.pad")
