@@ -29,8 +29,9 @@ def choose_trainable(graph: Graph, options: Options, name: str) -> None:
 
     Raises:
         MigrateError: exit status 2, MIG115: a pattern matches no tensor that could be trained; exit status 4, MIG313: nothing
-            would be trained.
+            would be trained; MIG318: a parameter is complex.
     """
+    _refuse_complex(graph)
     idle = {*options.trainable, *options.freeze}
     for value in graph.weights():
         weight = value.weight
@@ -50,6 +51,14 @@ def choose_trainable(graph: Graph, options: Options, name: str) -> None:
     if not any(v.weight and v.weight.role == "parameter" and v.weight.trainable for v in graph.weights()):
         what = error("MIG313", "the package would have nothing to train", where=name, todo="see --trainable")
         raise MigrateError([what], Exit.UNSUPPORTED)
+
+
+def _refuse_complex(graph: Graph) -> None:
+    found = [v.weight.source for v in graph.weights() if v.weight and v.weight.trainable and "complex" in v.dtype]
+    if found:
+        todo = "keep its real and its imaginary part as two parameters, and join them with torch.complex"
+        what = [error("MIG318", "a complex parameter is not trained", where=name, todo=todo) for name in found]
+        raise MigrateError(what, Exit.UNSUPPORTED)
 
 
 def train_settings(graph: Graph, options: Options) -> dict[str, dict[str, Any]]:

@@ -18,7 +18,7 @@ from migrate.codegen.plan import PackagePlan, TensorPlan
 MAX_SHARD_BYTES = 4 << 30
 _DTYPES = {
     "float64": "F64", "float32": "F32", "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8", "uint8": "U8",
-    "bool": "BOOL",
+    "bool": "BOOL", "complex64": "C64",
 }  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def _write(tensors: list[TensorPlan], path: Path) -> None:
         file.write(len(header).to_bytes(8, "little"))
         file.write(header)
         for tensor in tensors:
-            file.write(stored_array(tensor).data.cast("B") if _bytes(tensor) else b"")
+            file.write(stored_array(tensor).reshape(-1).view("uint8").data if _bytes(tensor) else b"")
 
 
 def weights_json(plan: PackagePlan) -> str:

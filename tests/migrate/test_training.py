@@ -47,6 +47,15 @@ def test_a_choice_that_makes_no_sense_is_refused(options: dict, code: str) -> No
     assert [d.code for d in caught.value.diagnostics] == [code]
 
 
+def test_a_complex_parameter_is_refused() -> None:
+    made = graph()
+    (value,) = (v for v in made.weights() if v.name == "w")
+    value.dtype = "complex64"
+    with pytest.raises(MigrateError) as caught:
+        choose_trainable(made, Options(), "m")
+    assert [(d.code, d.where) for d in caught.value.diagnostics] == [("MIG318", "w")]
+
+
 @pytest.mark.parametrize(("fill", "pretrained"), [(None, True), (0.02, False)])
 def test_a_source_without_trained_weights_starts_afresh_and_says_so(fill: float | None, pretrained: bool) -> None:
     made = graph(fill)
