@@ -27,10 +27,8 @@ def names() -> list[str]:
 
 
 def case(name: str) -> Case:
-    arguments = _fewer_blocks(name)
-    module, sides = _made(name, arguments)
-    channels, default = module.default_cfg["input_size"][0], module.default_cfg["input_size"][-1]
-    side = next((side for side in sides if _takes(module, channels, side)), default)
+    module, side = _made(name, _fewer_blocks(name))
+    channels = module.default_cfg["input_size"][0]
 
     def inputs(batch: int) -> tuple[Tensor, ...]:
         return (torch.randn(batch, channels, side, side),)
@@ -54,20 +52,23 @@ def _fewer_blocks(name: str) -> dict[str, Any]:
     return next((fewer for fewer in FEWER if 0 < _size(name, **fewer) < size), {})
 
 
-def _made(name: str, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
-    """The model, for the first small image that it can be made for, and the sizes to try."""
+def _made(name: str, arguments: dict[str, Any]) -> tuple[Any, int]:
+    """The model, and the first small image that it takes; the model is made for that image where it can be."""
     for side in SIDES:
         try:
             module = timm.create_model(name, img_size=side, **arguments)
         except TypeError:  # it has no size of its own
-            return timm.create_model(name, **arguments), SIDES
+            module = timm.create_model(name, **arguments)
         except Exception:  # too small, in as many ways as there are models
             continue
-        return module, (side,)
-    return timm.create_model(name, **arguments), ()
+        if _takes(module, side):
+            return module, side
+    module = timm.create_model(name, **arguments)
+    return module, module.default_cfg["input_size"][-1]
 
 
-def _takes(module: Any, channels: int, side: int) -> bool:
+def _takes(module: Any, side: int) -> bool:
+    channels = module.default_cfg["input_size"][0]
     try:
         with torch.no_grad():
             for mode in (True, False):
