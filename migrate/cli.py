@@ -26,6 +26,9 @@ app = typer.Typer(
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="An .onnx, .pt2 or .pt file, or package.module:factory.")]
 Target = Annotated[str, typer.Option("--target", help="A target's name (see `migrate targets`) or a .toml profile.")]
+Targets = Annotated[
+    list[str], typer.Option("--target", help="A target's name or a .toml profile; several are put side by side.")
+]
 Inputs = Annotated[
     list[str] | None, typer.Option("--input", help="An input's shape: NAME:2,3,224,224 or NAME:2,16:int64")
 ]
@@ -83,14 +86,14 @@ def convert(
         progress=say,
     )
     report = pipeline.convert(model, target, out, options)
-    show(report, json)
+    show(report, as_json=json)
     raise typer.Exit(report.verdict.exit_status)
 
 
 @app.command()
 def check(
     model: Model,
-    target: Target,
+    targets: Targets,
     inputs: Inputs = None,
     example: Example = None,
     pythonpath: Pythonpath = None,
@@ -106,6 +109,8 @@ def check(
     """Tell what a training step of the model will meet on a target: operators, dtypes, memory, time."""
     from migrate import pipeline
 
+    if html and len(targets) > 1:
+        raise MigrateError([error("MIG105", "--html takes one target", todo="give --target once")], Exit.USAGE)
     if html:
         pipeline.refuse_unwritable(html)
     options = pipeline.Options(
@@ -116,11 +121,11 @@ def check(
         strict=strict,
         progress=say,
     )
-    report = pipeline.check_report(model, target, options)
+    found = pipeline.compare(model, targets, options)
     if html:
-        pipeline.write_html(report, html)
-    show(report, json)
-    raise typer.Exit(report.verdict.exit_status)
+        pipeline.write_html(found[0], html)
+    show(*found, as_json=json)
+    raise typer.Exit(max(report.verdict.exit_status for report in found))
 
 
 @app.command()
@@ -209,16 +214,18 @@ def say(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def show(report: Any, as_json: bool) -> None:
-    """A report on stdout: one JSON document, or tables for people."""
+def show(*found: Any, as_json: bool) -> None:
+    """Reports on stdout: a JSON document (a list where there are several), or tables for people."""
     from rich.console import Console
 
     import reports
 
     if as_json:
-        typer.echo(reports.render_json(report), nl=False)
+        typer.echo(reports.render_json(*found), nl=False)
+    elif len(found) == 1:
+        reports.print_report(found[0], Console())
     else:
-        reports.print_report(report, Console())
+        reports.print_comparison(found, Console())
 
 
 def fail(diagnostics: tuple[Diagnostic, ...], status: Exit) -> NoReturn:

@@ -58,12 +58,12 @@ def build_report(
         command=command,
         tool_version=migrate.__version__,
         source=source_facts(opened, plan),
-        target=TargetFacts(name=target.name, kind=target.kind, precision=audit.precision),
+        target=TargetFacts(name=target.name, kind=target.kind, device=target.device_name, precision=audit.precision),
         verdict=verdict(command, audit, options, verification),
         package=plan.name if command == "convert" else None,
         inventory=inventory(plan),
         changes=tuple(change(note) for note in notes if note.code in CHANGES),
-        mapping=tuple(mapping_row(row, audit.fused) for row in audit.rows),
+        mapping=tuple(mapping_row(row, audit) for row in audit.rows),
         parity=tuple(parity(verification.rows)) if verification is not None else (),
         prediction=prediction(audit, target),
         unverified=tuple(unverified(command, target, audit.precision, verification)),
@@ -108,9 +108,10 @@ def change(note: Diagnostic) -> Change:
     return Change(what=note.what, why=note.why, code=note.code, nodes=(note.where,) if note.where else ())
 
 
-def mapping_row(row: AuditRow, fused: Iterable[FusedMapping]) -> MappingRow:
+def mapping_row(row: AuditRow, audit: Audit) -> MappingRow:
     """An operator of the step on the target."""
-    return _copied(MappingRow, row, nodes=row.sources, why="; ".join(reasons(row, fused)))
+    seconds = None if audit.cost.unknown else row.seconds
+    return _copied(MappingRow, row, nodes=row.sources, why="; ".join(reasons(row, audit.fused)), seconds=seconds)
 
 
 def reasons(row: AuditRow, fused: Iterable[FusedMapping]) -> Iterator[str]:
@@ -134,15 +135,20 @@ def parity(rows: Iterable[Any]) -> Iterable[ParityRow]:
 def prediction(audit: Audit, target: Target) -> Prediction:
     """Step time and memory from the target's figures."""
     shares = sorted((r for r in audit.rows if r.seconds > 0), key=lambda r: -r.seconds)
+    basis = f"roofline of {target.name}: launch + max(bytes / bandwidth, operations / peak rate), per operator"
+    unknown = audit.cost.unknown
+    capacity = target.memory_bytes.stated
+    if unknown:
+        basis = f"none for time: the profile of {target.name} does not know {', '.join(unknown)}"
     return Prediction(
-        step_seconds=audit.cost.seconds,
-        samples_per_second=audit.cost.samples_per_second,
+        step_seconds=None if unknown else audit.cost.seconds,
+        samples_per_second=None if unknown else audit.cost.samples_per_second,
         peak_bytes=audit.memory.peak,
-        basis=f"roofline of {target.name}: launch + max(bytes / bandwidth, operations / peak rate), per operator",
+        basis=basis,
         batch_size=audit.batch,
-        capacity_bytes=int(target.memory_bytes.value),
+        capacity_bytes=None if capacity is None else int(capacity),
         memory=memory_split(audit),
-        shares=tuple(Share(operator=r.operator, seconds=r.seconds, bound=r.bound) for r in shares),
+        shares=() if unknown else tuple(Share(operator=r.operator, seconds=r.seconds, bound=r.bound) for r in shares),
     )
 
 
@@ -175,7 +181,7 @@ def unverified(command: str, target: Target, precision: str, verification: Any) 
     yield Unverified(
         what=f"speed and memory on {target.name}",
         why="predicted from the target's figures, not measured",
-        todo=f"python -m NAME train --device {target.name}",
+        todo=f"python -m NAME train --device {target.device_name}",
     )
 
 

@@ -16,14 +16,16 @@ def targets(name: str | None, *, json: bool) -> str:
         found = [load_target(each) for each in list_targets()]
         if json:
             return _dump([{"name": t.name, "title": t.title, "kind": t.kind} for t in found])
-        return "\n".join(f"{t.name:<12} {t.kind:<10} {t.title}" for t in found)
+        return "\n".join(f"{t.name:<18} {t.kind:<10} {t.title}" for t in found)
     target = load_target(name)
-    figures = {key: (f.value, f.source, f.verified) for key, f in target.figures().items()}
+    figures = {key: (f.stated, f.source, f.verified) for key, f in target.figures().items()}
     if json:
         return _dump({"name": target.name, "title": target.title, "kind": target.kind, "figures": figures})
     lines = [f"{target.name}: {target.title} ({target.kind})", f"dtypes: {', '.join(target.dtypes)}"]
     for key, (value, source, verified) in figures.items():
-        lines.append(f"{key:<34} {value:>12.4g}  {'measured' if verified else 'stated'}: {source}")
+        number = "unknown" if value is None else f"{value:.4g}"
+        origin = "" if value is None else "measured: " if verified else "stated: "
+        lines.append(f"{key:<34} {number:>12}  {origin}{source}")
     return "\n".join(lines)
 
 

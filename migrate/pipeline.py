@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,15 +56,18 @@ def to_module(source: Any, options: Options = DEFAULTS, *, example_inputs: Any =
 
 def check(source: Any, target: str, options: Options = DEFAULTS, *, example_inputs: Any = None) -> Audit:
     """What a training step of the source meets on a target."""
-    return _checked(source, target, with_examples(options, example_inputs))[2]
+    return _checked(source, [target], with_examples(options, example_inputs))[2][0][1]
 
 
-def check_report(source: Any, target: str, options: Options = DEFAULTS) -> Report:
-    """`check`, as a report."""
+def compare(source: Any, targets: Sequence[str], options: Options = DEFAULTS) -> list[Report]:
+    """`check` on targets, as one report each in the order given; the source is read once."""
     from migrate.facts import build_report
 
-    opened, plan, audit, chosen = _checked(source, target, options)
-    return build_report("check", opened=opened, plan=plan, target=chosen, audit=audit, options=options)
+    opened, plan, found = _checked(source, targets, options)
+    return [
+        build_report("check", opened=opened, plan=plan, target=chosen, audit=audit, options=options)
+        for chosen, audit in found
+    ]
 
 
 def convert(
@@ -230,21 +234,26 @@ def _plan(opened: Opened, name: str, options: Options) -> PackagePlan:
     return plan_package(opened.graph, name=name, settings=Settings(loss=options.loss, train=train), source=source)
 
 
-def _checked(source: Any, target: str, options: Options) -> tuple[Opened, PackagePlan, Audit, Target]:
+def _checked(
+    source: Any, targets: Sequence[str], options: Options
+) -> tuple[Opened, PackagePlan, list[tuple[Target, Audit]]]:
     from migrate.codegen import write_package
     from migrate.opmap import audit_package, load_target, resolve
 
-    chosen = load_target(target)
+    chosen = [load_target(target) for target in targets]
+    found: list[tuple[Target, Audit]] = []
     name = _package_name(source, options)
     opened = _prepare(_open(source, options), options)
     plan = _plan(opened, name, options)
     with tempfile.TemporaryDirectory(prefix="migrate-") as stage:
-        staged = write_package(plan, Path(stage) / "package", target=resolve(chosen), weights=False)
-        options.progress(f"auditing a training step on {chosen.name}")
-        audit = audit_package(
-            staged, name, chosen, batch=options.batch_size, precision=options.precision, optimizer=options.optimizer
-        )
-    return opened, plan, audit, chosen
+        staged = write_package(plan, Path(stage) / "package", target=resolve(chosen[0]), weights=False)
+        for target in chosen:
+            options.progress(f"auditing a training step on {target.name}")
+            audit = audit_package(
+                staged, name, target, batch=options.batch_size, precision=options.precision, optimizer=options.optimizer
+            )
+            found.append((target, audit))
+    return opened, plan, found
 
 
 def _verify(staged: Path, plan: PackagePlan, opened: Opened, options: Options) -> Any:
@@ -279,7 +288,7 @@ def _package_name(source: Any, options: Options) -> str:
 __all__ = [
     "Options",
     "check",
-    "check_report",
+    "compare",
     "convert",
     "inspect",
     "load",

@@ -20,6 +20,7 @@ from reports.facts import (
     Verdict,
     Weight,
 )
+from reports.render_comparison import print_comparison
 from reports.render_html import render_html
 from reports.render_json import SCHEMA_PATH, SCHEMA_VERSION, render_json, to_dict
 from reports.render_markdown import render_markdown
@@ -41,6 +42,7 @@ __all__ = [
     "Unverified",
     "Verdict",
     "Weight",
+    "print_comparison",
     "print_report",
     "render_html",
     "render_json",

@@ -51,10 +51,14 @@ class SourceFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetFacts:
-    """The accelerator that the package is for. `kind` is that of the target profile: `reference`, `product`, ..."""
+    """The accelerator that the package is for. `kind` is that of the target profile: `reference`, `product`, ...
+
+    `device` is what the package's `--device` takes.
+    """
 
     name: str
     kind: str
+    device: str
     note: str = ""
     precision: str = "fp32"
 
@@ -186,10 +190,13 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """Step time and memory from the target's figures. `memory` splits the peak by use; `basis` is what it rests on."""
+    """Step time and memory from the target's figures. `memory` splits the peak by use; `basis` is what it rests on.
 
-    step_seconds: float
-    samples_per_second: float
+    Times are None where the target's profile does not know a figure that they need.
+    """
+
+    step_seconds: float | None
+    samples_per_second: float | None
     peak_bytes: int
     basis: str
     batch_size: int = 1

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from reports import charts, summary, units
 from reports.escape import shorten, visible
-from reports.facts import Report
+from reports.facts import Prediction, Report
 
 TEMPLATES = Path(__file__).with_name("templates")
 SECTIONS = (
@@ -84,10 +84,17 @@ def _figures(report: Report) -> Iterator[Fact]:
         value = f"{sum(row.passed for row in deciding)} of {len(deciding)}"
         yield Fact(name="Comparisons passed", value=value, detail=report.parity[0].engine)
     if prediction:
-        per_second = f"{units.rate(prediction.samples_per_second)} samples/s at batch size {prediction.batch_size}"
-        yield Fact(name="Step, predicted", value=units.duration(prediction.step_seconds), detail=per_second)
+        yield _step_fact(prediction)
         room = f"of {units.byte_size(prediction.capacity_bytes)}" if prediction.capacity_bytes else ""
         yield Fact(name="Peak memory, predicted", value=units.byte_size(prediction.peak_bytes), detail=room)
+
+
+def _step_fact(prediction: Prediction) -> Fact:
+    """The predicted step, or that there is no prediction."""
+    if prediction.step_seconds is None or prediction.samples_per_second is None:
+        return Fact(name="Step", value="not predicted", detail=prediction.basis)
+    per_second = f"{units.rate(prediction.samples_per_second)} samples/s at batch size {prediction.batch_size}"
+    return Fact(name="Step, predicted", value=units.duration(prediction.step_seconds), detail=per_second)
 
 
 def _source_facts(report: Report) -> Iterator[Fact]:

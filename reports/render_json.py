@@ -33,6 +33,7 @@ def to_dict(report: Report) -> dict[str, Any]:
     return {"schema_version": SCHEMA_VERSION, **_plain(report)}
 
 
-def render_json(report: Report) -> str:
-    """The report as ASCII JSON text that ends in a newline."""
-    return json.dumps(to_dict(report), indent=2, allow_nan=False) + "\n"
+def render_json(*reports: Report) -> str:
+    """The report, or the list of several, as ASCII JSON text that ends in a newline."""
+    documents = [to_dict(report) for report in reports]
+    return json.dumps(documents[0] if len(documents) == 1 else documents, indent=2, allow_nan=False) + "\n"

@@ -130,7 +130,9 @@ def memory_line(prediction: Prediction) -> str:
 
 
 def speed_line(prediction: Prediction) -> str:
-    """The predicted step and throughput."""
+    """The predicted step and throughput, or why there is none."""
+    if prediction.step_seconds is None or prediction.samples_per_second is None:
+        return f"step time not predicted ({prediction.basis})"
     step = units.duration(prediction.step_seconds)
     per_second = units.rate(prediction.samples_per_second)
     return f"{step} a step, {per_second} samples/s at batch size {prediction.batch_size}"
@@ -162,7 +164,7 @@ def _commands(report: Report) -> Iterator[Step]:
     if report.package is None:
         return
     run = f"python -m {report.package}"
-    device = f"--device {report.target.name}"
+    device = f"--device {report.target.device}"
     if report.parity:  # else nothing is stored that could be compared again
         yield Step(text="Repeat the comparison on the device that will train", command=f"{run} verify {device}")
     yield Step(text="Train a few steps on synthetic data", command=f"{run} train {device} --steps 10")

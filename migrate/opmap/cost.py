@@ -1,13 +1,14 @@
 """Predicts the time of a training step and whether it fits: a roofline over the traced operators.
 
 Per call: launch + max(bytes / memory bandwidth, operations / peak rate of the dtype). That is a lower bound, since no
-kernel reaches both roofs; every result is a prediction and is to be labelled so. Must not know diagnostics.
+kernel reaches both roofs; every result is a prediction and is to be labelled so. A figure that nobody knows costs
+nothing, and is named. Must not know diagnostics.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from migrate.opmap.target import Target
@@ -42,7 +43,10 @@ class CallCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepCost:
-    """A predicted step. `bounds` says how many seconds are spent in calls bound by launch, memory, compute or host."""
+    """A predicted step. `bounds` says how many seconds are spent in calls bound by launch, memory, compute or host.
+
+    `unknown` names the figures that the target's profile does not know: with any of them `seconds` predict nothing.
+    """
 
     label: str
     seconds: float
@@ -53,6 +57,7 @@ class StepCost:
     bytes: int
     flops_share: float
     joules_per_sample: float | None
+    unknown: tuple[str, ...] = ()
 
 
 def call_cost(row: TraceRow, target: Target) -> CallCost:
@@ -78,6 +83,16 @@ def bound_seconds(rows: Iterable[TraceRow], target: Target) -> dict[str, float]:
     return dict(bounds)
 
 
+def unknown_figures(rows: Sequence[TraceRow], target: Target) -> tuple[str, ...]:
+    """The figures that the time of these rows rests on and that the profile does not know."""
+    computed = {row.dtype for row in rows if row.flops}
+    dtypes = {target.compute_dtype(dtype) for dtype in computed}
+    needed = {f"dtypes.{name}.peak_flops" for name in dtypes} | {"memory.bandwidth", "launch_seconds"}
+    if target.host_fallback and any(row.state == "missing" for row in rows):
+        needed |= {"links.host.bandwidth", "links.host.latency_seconds"}
+    return tuple(name for name, figure in target.figures().items() if name in needed and not figure.known)
+
+
 def predict_step(rows: Iterable[TraceRow], target: Target, batch: int) -> StepCost:
     """The predicted step from its second on: the first optimizer step, which allocates state, is left out."""
     phases: defaultdict[str, float] = defaultdict(float)
@@ -91,7 +106,8 @@ def predict_step(rows: Iterable[TraceRow], target: Target, batch: int) -> StepCo
         moved += row.count * row.bytes
         ideal += row.count * cost.compute
     seconds = sum(phases.values())
-    power = target.power_watts.value if target.power_watts else None
+    unknown = unknown_figures(rows, target)
+    power = target.power_watts.stated if target.power_watts and not unknown else None
     return StepCost(
         label=LABEL,
         seconds=seconds,
@@ -102,6 +118,7 @@ def predict_step(rows: Iterable[TraceRow], target: Target, batch: int) -> StepCo
         bytes=moved,
         flops_share=ideal / seconds if seconds else 0.0,
         joules_per_sample=power * seconds / batch if power is not None else None,
+        unknown=unknown,
     )
 
 

@@ -75,23 +75,24 @@ def operator_sets(table: OperatorTable) -> OperatorSets:
 
 
 def resolve(target: Target) -> dict[str, Any]:
-    """The document `target.json` of docs/architecture.md: figures without sources, operators resolved and sorted."""
+    """The document `target.json` of docs/architecture.md: figures without sources (null where unknown), operators
+    resolved and sorted."""
     sets = operator_sets(target.operators)
     links = {
-        link.name: {"bandwidth": link.bandwidth.value, "latency_seconds": link.latency_seconds.value}
+        link.name: {"bandwidth": link.bandwidth.stated, "latency_seconds": link.latency_seconds.stated}
         for link in target.links.values()
     }
-    device = target.device
+    device, memory = target.device, target.memory_bytes.stated
     return {
         "schema": 1,
         "name": target.name,
         "title": target.title,
         "kind": target.kind,
         "device": {"type": device.type, "module": device.module, "process_group": device.process_group},
-        "dtypes": {dtype.name: {"peak_flops": dtype.peak_flops.value} for dtype in target.dtypes.values()},
-        "memory": {"bytes": int(target.memory_bytes.value), "bandwidth": target.memory_bandwidth.value},
+        "dtypes": {dtype.name: {"peak_flops": dtype.peak_flops.stated} for dtype in target.dtypes.values()},
+        "memory": {"bytes": None if memory is None else int(memory), "bandwidth": target.memory_bandwidth.stated},
         "matrix_tile": list(target.matrix_tile) if target.matrix_tile else None,
-        "launch_seconds": target.launch_seconds.value,
+        "launch_seconds": target.launch_seconds.stated,
         "links": links,
         "power_watts": target.power_watts.value if target.power_watts else None,
         "host_fallback": target.host_fallback,

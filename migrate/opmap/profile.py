@@ -6,6 +6,7 @@ table holds.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from migrate.opmap.target import Device, Dtype, Figure, FusedKernel, Kind, Link,
 TARGETS = Path(__file__).parent / "targets"
 TABLES = Path(__file__).parent / "tables"
 SCHEMA = 1
+UNKNOWN = "unknown"
 KINDS = ("host", "reference", "product")
 LINKS = ("host", "node", "cluster")
 KEYS = {
@@ -100,19 +102,23 @@ class Reader:
         return tuple(found)
 
     def figure(self, table: Table, key: str, where: str) -> Figure:
-        """A positive number with `source` and `verified`."""
+        """A positive number, or "unknown", with `source` and `verified`."""
         place = f"{where}.{key}".lstrip(".")
         entry = self.table(table, key, "figure", where)
         if not entry:
             return Figure(value=1.0, source="", verified=False)
         value = entry.get("value")
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-            self.fault("MIG414", f"value {value!r} is not a positive number", place)
+        known = value != UNKNOWN
+        if not known:
+            value = 0.0 if key.endswith("seconds") else math.inf
+        elif isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            self.fault("MIG414", f'value {value!r} is not a positive number or "{UNKNOWN}"', place)
             value = 1.0
         source = self.value(entry, "source", str, place, "")
         if not source:
             self.fault("MIG414", "a figure without a source", place, "say where the number comes from")
-        return Figure(value=float(value), source=source, verified=self.value(entry, "verified", bool, place, False))
+        verified = self.value(entry, "verified", bool, place, False)
+        return Figure(value=float(value), source=source, verified=verified, known=known)
 
     def optional_figure(self, table: Table, key: str) -> Figure | None:
         """A figure that a profile may leave out."""

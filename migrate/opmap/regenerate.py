@@ -1,7 +1,8 @@
-"""Makes the operator tables: `python -m migrate.opmap.regenerate --ascend FILE --musa FILE --mlu FILE`.
+"""Makes the operator tables: `python -m migrate.opmap.regenerate --ascend FILE --musa FILE --mlu FILE --xpu FILE`.
 
 Reads PyTorch's packaged `native_functions.yaml` and the operator lists that vendors publish, and writes
-`tables/{aten,cpu,cuda,vendor_a}.tsv`. Only this file parses either; the rest of the tool reads the tables.
+`tables/{aten,cpu,cuda,mps,ascend,musa,mlu,xpu,vendor_a}.tsv`. Only this file parses either; the rest of the tool reads
+the tables.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ METADATA = frozenset(
 )
 # Operators that in-tree devices have without naming a dispatch key: the copy is a C++ stub behind a composite kernel.
 IN_TREE = frozenset({"copy_"})
+# Vendors whose plugin registers the operators that its list names.
+LISTS = ("ascend", "musa", "mlu")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,26 +161,45 @@ def write_aten(operators: dict[str, Declared], source: str) -> None:
     write("aten.tsv", [source, "operator\tkind\tdelegate"], [rows[name] for name in sorted(rows)])
 
 
+def write_vendors(lists: dict[str, Path], operators: dict[str, Declared], source: str, release: str) -> None:
+    """One table for each vendor's list, and what all of them cover for `vendor_a`."""
+    torch_version = parse_version(release)
+    sets = {name: covered(read_vendor(path, torch_version), operators.values()) for name, path in lists.items()}
+    for name, found in sets.items():
+        note = f"operators that the list covers for PyTorch {release}, families.tsv applied"
+        write(f"{name}.tsv", [*origin(lists[name]), source, note, "operator"], sorted(found))
+    if len(sets) == len(LISTS):
+        note = f"operators that all of these lists cover for PyTorch {release}, families.tsv applied"
+        header = [line for path in lists.values() for line in origin(path)]
+        write("vendor_a.tsv", [*header, source, note, "operator"], sorted(frozenset.intersection(*sets.values())))
+
+
+def write_xpu(path: Path, operators: dict[str, Declared], source: str, release: str) -> None:
+    """`xpu.tsv`: Intel publishes what runs on the host; every other operator that CUDA has is taken as native."""
+    host = read_vendor(path, parse_version(release))
+    host |= {op.name for op in operators.values() if op.delegate in host}
+    note = "operators with a CUDA kernel, less those of the list"
+    write("xpu.tsv", [*origin(path), source, note, "operator"], sorted(in_tree(operators, "CUDA") - host))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Writes every table; without vendor lists only those that come from PyTorch."""
     parser = argparse.ArgumentParser(prog="python -m migrate.opmap.regenerate", description=__doc__)
-    for vendor in ("ascend", "musa", "mlu"):
+    for vendor in LISTS:
         parser.add_argument(f"--{vendor}", type=Path, help="operator list (TSV: operator, namespace, versions)")
+    parser.add_argument("--xpu", type=Path, help="list of the operators that run on the host (TSV, as the others)")
     given = parser.parse_args(arguments)
     release = version("torch").split("+")[0]
     source = f"source: PyTorch {release}, torchgen/packaged/ATen/native/native_functions.yaml"
     operators = read_declarations()
     write_aten(operators, source)
-    for key in ("CPU", "CUDA"):
+    for key in ("CPU", "CUDA", "MPS"):
         note = f"operators with a {key} kernel, what delegates to them, and families.tsv"
         write(f"{key.lower()}.tsv", [source, note, "operator"], sorted(in_tree(operators, key)))
-    lists = [path for path in (given.ascend, given.musa, given.mlu) if path is not None]
-    if len(lists) == 3:
-        torch_version = parse_version(release)
-        sets = [covered(read_vendor(path, torch_version), operators.values()) for path in lists]
-        note = f"operators that all of these lists cover for PyTorch {release}, families.tsv applied"
-        header = [line for path in lists for line in origin(path)]
-        write("vendor_a.tsv", [*header, source, note, "operator"], sorted(frozenset.intersection(*sets)))
+    lists = {name: path for name in LISTS if (path := getattr(given, name)) is not None}
+    write_vendors(lists, operators, source, release)
+    if given.xpu is not None:
+        write_xpu(given.xpu, operators, source, release)
 
 
 if __name__ == "__main__":

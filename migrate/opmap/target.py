@@ -16,11 +16,20 @@ Kind = Literal["host", "reference", "product"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A number with its origin; `verified` says that somebody measured it, on what is written in `source`."""
+    """A number with its origin; `verified` says that somebody measured it, on what is written in `source`.
+
+    What is not `known` costs nothing in a prediction: an unknown rate or size is infinite, an unknown time is zero.
+    """
 
     value: float
     source: str
     verified: bool
+    known: bool = True
+
+    @property
+    def stated(self) -> float | None:
+        """The number, or None where nobody knows it."""
+        return self.value if self.known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,10 +100,18 @@ class Target:
     fused: tuple[FusedKernel, ...]
     environment: tuple[str, ...]
 
+    @property
+    def device_name(self) -> str:
+        """What `--device` of the package takes to train on it: a reference target is only emulated, by its name."""
+        return self.name if self.kind == "reference" else self.device.type
+
+    def compute_dtype(self, dtype: str) -> str:
+        """The dtype at whose rate `dtype` is taken: itself, or float32 where the target lacks it."""
+        return dtype if dtype in self.dtypes else "float32"
+
     def peak_flops(self, dtype: str) -> float:
-        """Operations per second in `dtype`; a dtype the target lacks is taken at the rate of float32."""
-        known = self.dtypes.get(dtype) or self.dtypes["float32"]
-        return known.peak_flops.value
+        """Operations per second in `dtype`."""
+        return self.dtypes[self.compute_dtype(dtype)].peak_flops.value
 
     def figures(self) -> dict[str, Figure]:
         """Every figure of the profile by its dotted name, for reports that show sources."""

@@ -151,7 +151,7 @@ class Emulator:
         account = self.account
         used, peak = account.used, account.peak
         lease = account.lease(raw)
-        if account.used > account.budget and account.used > used:
+        if account.budget is not None and account.budget < account.used > used:
             account.peak = peak
             self.fail(account.out_of_memory(raw, lease, self.profile.name))
         return lease

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import Any
 
@@ -25,9 +26,9 @@ class Lease:
 
 
 class MemoryAccount:
-    """Exact live and peak bytes of all storages, against a budget."""
+    """Exact live and peak bytes of all storages, against a budget (None: without a limit)."""
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int | None) -> None:
         self.budget = budget
         self.used = 0
         self.peak = 0
@@ -68,8 +69,9 @@ class MemoryAccount:
         """The error of a device that has no room left for `raw`, whose lease was just taken."""
         mib = 2**20
         held = self.used - lease.num_bytes
+        room = math.inf if self.budget is None else self.budget / mib
         return torch.OutOfMemoryError(
             f"{name} out of memory. Tried to allocate {lease.num_bytes / mib:.2f} MiB for a tensor of shape "
-            f"{tuple(raw.shape)}; {held / mib:.2f} MiB of {self.budget / mib:.2f} MiB are in use. "
+            f"{tuple(raw.shape)}; {held / mib:.2f} MiB of {room:.2f} MiB are in use. "
             "Use a smaller batch or activation checkpointing."
         )

@@ -6,6 +6,7 @@ Plain facts and the wording of refusals. Knows nothing of tensors, dispatch or m
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,9 @@ INHERENT = frozenset(
     ]
 )
 """Without these a device could not hold a tensor at all; no table needs to list them."""
+
+
+_STAND_IN = "emulated"
 
 
 class Refused(NotImplementedError):
@@ -70,13 +74,15 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceProfile:
-    """The facts of `target.json` that the emulation needs. Units: bytes, seconds, operations per second."""
+    """The facts of `target.json` that the emulation needs. Units: bytes, seconds, operations per second.
+
+    What the profile does not know (null) costs nothing: a rate is infinite, a time zero, memory without a limit.
+    """
 
     name: str
     device_type: str
-    process_group: str
     peak_flops: Mapping[torch.dtype, float]
-    memory_bytes: int
+    memory_bytes: int | None
     memory_bandwidth: float
     launch_seconds: float
     host_link: Link
@@ -108,12 +114,27 @@ class DeviceProfile:
         return Refused(message, code="MIG402", operator=operator, dtype=dtype)
 
 
+def _device_type(kind: str) -> str:
+    """The name of the emulated device in torch: the target's own, where torch has no device of that name itself."""
+    if kind == torch._C._get_privateuse1_backend_name():
+        return kind
+    try:
+        torch.device(kind)
+    except RuntimeError:
+        return kind
+    return _STAND_IN
+
+
+def _rate(value: float | None) -> float:
+    return math.inf if value is None else float(value)
+
+
 def _link(facts: dict[str, Any], name: str) -> Link:
     """A named link; at the speed of memory where the profile does not have it."""
     link = facts.get("links", {}).get(name)
     if link is None:
-        return Link(bandwidth=float(facts["memory"]["bandwidth"]), latency=float(facts["launch_seconds"]))
-    return Link(bandwidth=float(link["bandwidth"]), latency=float(link["latency_seconds"]))
+        return Link(bandwidth=_rate(facts["memory"]["bandwidth"]), latency=facts["launch_seconds"] or 0.0)
+    return Link(bandwidth=_rate(link["bandwidth"]), latency=link["latency_seconds"] or 0.0)
 
 
 def read_profile(path: Path) -> DeviceProfile:
@@ -122,12 +143,11 @@ def read_profile(path: Path) -> DeviceProfile:
     operators = facts["operators"]
     return DeviceProfile(
         name=facts["name"],
-        device_type=facts["device"]["type"],
-        process_group=facts["device"]["process_group"],
-        peak_flops={getattr(torch, name): float(dtype["peak_flops"]) for name, dtype in facts["dtypes"].items()},
-        memory_bytes=int(facts["memory"]["bytes"]),
-        memory_bandwidth=float(facts["memory"]["bandwidth"]),
-        launch_seconds=float(facts["launch_seconds"]),
+        device_type=_device_type(facts["device"]["type"]),
+        peak_flops={getattr(torch, name): _rate(dtype["peak_flops"]) for name, dtype in facts["dtypes"].items()},
+        memory_bytes=facts["memory"]["bytes"],
+        memory_bandwidth=_rate(facts["memory"]["bandwidth"]),
+        launch_seconds=facts["launch_seconds"] or 0.0,
         host_link=_link(facts, "host"),
         peer_link=_link(facts, "node"),
         host_fallback=bool(facts.get("host_fallback", False)),

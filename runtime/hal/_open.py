@@ -1,4 +1,4 @@
-"""Finds a device by name: a file of this folder, or a reference profile that the emulated device runs."""
+"""Finds a device by name: a file of this folder, or the package's target, which the emulated device then plays."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def _split(name: str) -> tuple[str, int | None]:
     return kind, int(index) if colon else None
 
 
-def _reference_profile(kind: str, profile: Path | None) -> bool:
+def _is_target(kind: str, profile: Path | None) -> bool:
     if profile is None:
         return False
     facts: dict[str, Any] = json.loads(Path(profile).read_text())
-    return facts["name"] == kind and facts["kind"] == "reference"
+    return facts["name"] == kind and facts["kind"] != "host"
 
 
 def _listing() -> str:
@@ -51,9 +51,10 @@ def open_device(name: str, profile: Path | None = None) -> Device:
     """Open a device and make it the current one of this process.
 
     Args:
-        name: `"cpu"`, `"cuda:1"`, `"npu"`, or the name of a reference target such as `"vendor_a"`. Without an index
-            an accelerator takes `LOCAL_RANK` where a launcher set it, else 0.
-        profile: the `target.json` of the package; a reference target is emulated from it.
+        name: `"cpu"`, `"cuda:1"`, `"npu"`, or the name of the package's target, such as `"vendor_a"` or
+            `"ascend_910b"`, which is emulated. Without an index an accelerator takes `LOCAL_RANK` where a launcher
+            set it, else 0.
+        profile: the `target.json` of the package.
 
     Raises:
         DeviceError: no such device, or it cannot be used here; the message says why and lists what exists.
@@ -61,10 +62,10 @@ def open_device(name: str, profile: Path | None = None) -> Device:
     kind, index = _split(name)
     if kind in device_types():
         cls = device_class(kind)
-    elif _reference_profile(kind, profile):
+    elif _is_target(kind, profile):
         cls = device_class(_EMULATED)
     else:
-        hint = "" if profile is None else f", and {profile} is not a reference target of that name"
+        hint = "" if profile is None else f", and {profile} is not a target of that name"
         raise DeviceError(f"there is no device {name!r}{hint}. Devices:\n{_listing()}")
     reason = cls.unavailable_reason()
     if reason is not None:

@@ -1,4 +1,4 @@
-"""A reference target without hardware: a real torch device whose operators, memory and time follow a target profile.
+"""A target without its hardware: a real torch device whose operators, memory and time follow a target profile.
 
 The numbers are computed on the CPU, bit for bit as there. Opened through a profile, never by this file's name.
 """
@@ -57,8 +57,8 @@ class Emulated(Device):
 
     @property
     def process_group_backend(self) -> str:
-        """What the profile names, which runs on the CPU tensors behind."""
-        return f"cpu:gloo,{self.device_type}:{self.facts.process_group}"
+        """Gloo, on the CPU tensors behind: whatever library the target itself uses."""
+        return f"cpu:gloo,{self.device_type}:gloo"
 
     def synchronize(self) -> None:
         """Work is done at once."""

@@ -228,6 +228,21 @@ def test_check_tells_what_the_target_degrades(small: Path, lacking: Path, tmp_pa
     assert text.lower().startswith("<!doctype html") and "threshold_backward" in text and "http://" not in text
 
 
+def test_check_puts_targets_side_by_side(small: Path, lacking: Path, tmp_path: Path, invoke: Any) -> None:
+    targets = ("--target", "ascend_910b", "--target", lacking)
+    status, out, err = invoke("check", small, *targets, "--strict")
+    assert status == 6
+    rows = {words[0]: words[1] for line in out.splitlines() if len(words := line.split()) > 1}
+    assert (rows["ascend_910b"], rows[lacking.stem]) == ("trains", "degraded")
+    assert err.count("reading the model") == 1
+    status, out, _ = invoke("check", small, *targets, "--json")
+    reports = json.loads(out)
+    for report in reports:
+        VALIDATOR.validate(report)
+    assert status == 0 and [report["target"]["name"] for report in reports] == ["ascend_910b", lacking.stem]
+    assert invoke("check", small, *targets, "--html", tmp_path / "page.html")[0] == 2
+
+
 def test_check_on_a_target_that_has_all(small: Path, invoke: Any) -> None:
     status, out, _ = invoke("check", small, "--target", "vendor_a", "--strict", "--json", "--batch-size", 16)
     report = json.loads(out)

@@ -55,7 +55,7 @@ SPEED = "speed and memory on t"
     ],
 )
 def test_what_is_not_established(command: str, precision: str, verification: Any, words: list[str]) -> None:
-    target: Any = SimpleNamespace(name="t", kind="reference")
+    target: Any = SimpleNamespace(name="t", kind="reference", device_name="t")
     assert [row.what for row in unverified(command, target, precision, verification)] == words
 
 

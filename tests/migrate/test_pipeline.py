@@ -241,7 +241,7 @@ def test_a_batch_norm_model_survives_its_report(plain: Path) -> None:
     """Statistics are buffers in the inventory, and what was separated is told."""
     weights = {"C": weight(4, 3, 3, 3), "s": positive(4), "b": weight(4)}
     nodes = [node("Conv", ["x", "C"], ["c"]), node("BatchNormalization", ["c", "s", "b", "b", "s"], ["y"])]
-    report = migrate.pipeline.check_report(build(nodes, weights, inputs=("x", ("N", 3, 8, 8))), "cpu")
+    (report,) = migrate.pipeline.compare(build(nodes, weights, inputs=("x", ("N", 3, 8, 8))), ["cpu"])
     roles = {w.name.rpartition(".")[2]: w.role for w in report.inventory.weights}
     assert (roles["running_mean"], roles["running_var"]) == ("buffer", "buffer")
     assert {change.code for change in report.changes} == {"MIG311"}

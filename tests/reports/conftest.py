@@ -193,7 +193,7 @@ def make_example() -> Report:
         command="convert",
         tool_version="0.1.0",
         source=SOURCE,
-        target=TargetFacts(name="vendor_a", kind="reference", precision="fp32"),
+        target=TargetFacts(name="vendor_a", kind="reference", device="vendor_a", precision="fp32"),
         verdict=Verdict(outcome="verified", exit_status=0, reason="Every comparison with ONNX Runtime passed."),
         package="digits",
         inventory=Inventory(weights=WEIGHTS),
@@ -268,7 +268,7 @@ def bare() -> Report:
         command="convert",
         tool_version="0.1.0",
         source=SourceFacts(name="empty.onnx", format="ONNX"),
-        target=TargetFacts(name="cpu", kind="host"),
+        target=TargetFacts(name="cpu", kind="host", device="cpu"),
         verdict=Verdict(outcome="unverified", exit_status=0),
     )
 

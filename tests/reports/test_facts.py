@@ -49,8 +49,10 @@ def test_inventory_counts_a_tie_once():
 
 
 def test_reference_target_says_that_it_is_no_product():
-    assert TargetFacts(name="vendor_a", kind="reference").description == "reference target, no product"
-    assert TargetFacts(name="cuda", kind="product").description == ""
+    assert (
+        TargetFacts(name="vendor_a", kind="reference", device="vendor_a").description == "reference target, no product"
+    )
+    assert TargetFacts(name="cuda", kind="product", device="cuda").description == ""
 
 
 def test_the_example_of_the_documentation_runs(capsys):

@@ -58,3 +58,20 @@ def test_a_step_sums_calls_and_leaves_the_first_optimizer_step_out():
     assert cost.samples_per_second == pytest.approx(4 / 60e-6)
     assert cost.joules_per_sample == pytest.approx(350 * 60e-6 / 4)
     assert cost.bytes == 4 * ROW.bytes
+
+
+def test_a_step_that_rests_on_unknown_figures_names_them_and_predicts_no_energy():
+    target = load_target("cambricon_mlu590")
+    cost = predict_step([replace(ROW, flops=10**9)], target, batch=1)
+    assert cost.unknown == ("dtypes.float16.peak_flops", "memory.bandwidth")
+    assert cost.joules_per_sample is None
+    # Integers that only move have no rate to be known.
+    moved = predict_step([replace(ROW, dtype="int64")], load_target("ascend_910b"), batch=1)
+    assert moved.unknown == ()
+
+
+def test_the_way_to_the_host_must_be_known_only_where_it_is_taken():
+    target = load_target("ascend_910b")
+    assert predict_step([ROW], target, batch=1).unknown == ()
+    missing = predict_step([replace(ROW, state="missing")], target, batch=1)
+    assert missing.unknown == ("links.host.bandwidth", "links.host.latency_seconds")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from migrate.errors import Exit, MigrateError
-from migrate.opmap import list_targets, load_target
+from migrate.opmap import list_targets, load_target, resolve
 from migrate.opmap.profile import TARGETS
 
 
@@ -22,6 +24,35 @@ def test_reference_targets_say_that_they_are_no_product():
         assert target.kind == "reference"
         assert "reference target, no product" in target.title
         assert not any(figure.verified for figure in target.figures().values())
+
+
+PRODUCTS = [name for name in list_targets() if load_target(name).kind == "product"]
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_product_claims_no_more_than_it_has_a_source_for(name: str):
+    target = load_target(name)
+    figures = target.figures()
+    assert not any(figure.verified for figure in figures.values()), "nothing was measured on the device by us"
+    assert all(figure.source for figure in figures.values())
+    assert {"float32", "float16", "int64", "bool"} <= target.dtypes.keys()
+    assert resolve(target)["operators"]["native"]
+    assert target.environment, "what must be installed to train there"
+
+
+def test_products_cover_each_family_of_accelerators():
+    devices = {load_target(name).device.type for name in PRODUCTS}
+    assert {"cuda", "npu", "mlu", "musa", "xpu", "mps"} <= devices
+
+
+def test_an_unknown_figure_costs_nothing_and_is_null_for_the_package():
+    target = load_target("cambricon_mlu590")
+    assert (target.memory_bytes.known, target.memory_bytes.stated) == (False, None)
+    assert target.memory_bandwidth.value == target.memory_bytes.value == math.inf
+    assert target.links["host"].latency_seconds.value == 0
+    document = json.loads(json.dumps(resolve(target), allow_nan=False))
+    assert document["memory"] == {"bytes": None, "bandwidth": None}
+    assert document["links"]["host"] == {"bandwidth": None, "latency_seconds": None}
 
 
 def test_vendor_a_has_no_double_and_no_complex_and_vendor_b_has():

@@ -43,10 +43,10 @@ def test_bad_index() -> None:
 def test_name_without_its_profile(write: Callable[..., Path]) -> None:
     with pytest.raises(DeviceError, match="no device 'vendor_a'"):
         open_device("vendor_a")
-    with pytest.raises(DeviceError, match="not a reference target of that name"):
+    with pytest.raises(DeviceError, match="not a target of that name"):
         open_device("vendor_x", write())
-    with pytest.raises(DeviceError, match="not a reference target of that name"):
-        open_device("vendor_a", write(kind="product"))
+    with pytest.raises(DeviceError, match="not a target of that name"):
+        open_device("vendor_a", write(kind="host"))
 
 
 def test_profile_does_not_change_a_real_name(write: Callable[..., Path]) -> None:

@@ -27,7 +27,11 @@ def names() -> list[str]:
 
 
 def case(name: str) -> Case:
-    module, side = _made(name, _fewer_blocks(name))
+    made = _made(name, _fewer_blocks(name)) or _made(name, {})
+    if made is None:
+        module = timm.create_model(name)
+        made = module, module.default_cfg["input_size"][-1]
+    module, side = made
     channels = module.default_cfg["input_size"][0]
 
     def inputs(batch: int) -> tuple[Tensor, ...]:
@@ -52,8 +56,8 @@ def _fewer_blocks(name: str) -> dict[str, Any]:
     return next((fewer for fewer in FEWER if 0 < _size(name, **fewer) < size), {})
 
 
-def _made(name: str, arguments: dict[str, Any]) -> tuple[Any, int]:
-    """The model, and the first small image that it takes; the model is made for that image where it can be."""
+def _made(name: str, arguments: dict[str, Any]) -> tuple[Any, int] | None:
+    """The model and the first small image that it takes, made for that image where it can be; None if it takes none."""
     for side in SIDES:
         try:
             module = timm.create_model(name, img_size=side, **arguments)
@@ -63,8 +67,7 @@ def _made(name: str, arguments: dict[str, Any]) -> tuple[Any, int]:
             continue
         if _takes(module, side):
             return module, side
-    module = timm.create_model(name, **arguments)
-    return module, module.default_cfg["input_size"][-1]
+    return None
 
 
 def _takes(module: Any, side: int) -> bool:
