@@ -17,6 +17,7 @@ from tests.zoo.measure import measure
 from tests.zoo.record import RESULTS, Record, read, write
 
 SECONDS, BYTES = 600, 14 << 30
+NO_MEMORY = "can't allocate memory"  # as torch says it
 
 
 def _child(family_name: str, name: str, connection: Connection) -> None:
@@ -32,8 +33,12 @@ def measure_apart(family_name: str, name: str) -> Record:
     theirs.close()
     try:
         if ours.poll(SECONDS):
-            return Record(**json.loads(ours.recv()))
-        reason = f"more than {SECONDS} s"
+            record = Record(**json.loads(ours.recv()))
+            if NO_MEMORY not in record.reason:
+                return record
+            reason = f"more than {BYTES >> 30} GiB"
+        else:
+            reason = f"more than {SECONDS} s"
     except EOFError:
         process.join()
         reason = f"the process ended with {process.exitcode}"
