@@ -15,7 +15,8 @@ parameter moved a little, converted from an example of batch 2 and held against 
 equal: within 1e-5 of the largest, in float32. Gradients: within 1e-4 of each parameter's largest, in evaluation and in
 training mode with dropout off. Keys: the state's keys, shapes and dtypes, loaded strictly both ways. Curve: the losses of
 three steps of SGD. Gradients and curves are taken in float64 where the source runs in it: three steps amplify another
-order of additions to 1e-2. Trains: the same parameters move, and stay finite. Shares are of what `torch.export` exports in both modes.
+order of additions to 1e-2. Trains: the same parameters move, and stay finite. Shares are of what `torch.export`
+exports in both modes.
 """
 
 
