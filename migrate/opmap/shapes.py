@@ -33,6 +33,16 @@ def gru_cell_backward(
     return gates, other, torch.empty_like(grad_hy), biases[0], biases[1]
 
 
+def convolution(*arguments: Any) -> Tensor:
+    """`convolution_overrideable`: as the convolution that it stands for."""
+    return torch.ops.aten.convolution.default(*arguments)
+
+
+def convolution_backward(grad: Tensor, x: Tensor, weight: Tensor, *rest: Any) -> tuple[Tensor | None, ...]:
+    """`convolution_backward_overrideable`, whose bias has as many elements as the output has channels."""
+    return torch.ops.aten.convolution_backward.default(grad, x, weight, [grad.shape[1]], *rest)
+
+
 def in_place(*_: Any) -> None:
     """An operator that writes into its arguments and returns nothing."""
 
@@ -40,6 +50,8 @@ def in_place(*_: Any) -> None:
 RULES: dict[str, Callable[..., Any]] = {
     "_thnn_fused_gru_cell": gru_cell,
     "_thnn_fused_gru_cell_backward": gru_cell_backward,
+    "convolution_overrideable": convolution,
+    "convolution_backward_overrideable": convolution_backward,
     "_cummax_helper": in_place,
     "_cummin_helper": in_place,
 }
