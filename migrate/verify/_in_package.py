@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -141,16 +142,17 @@ def _error(probe: Probe, name: str, gradient: Tensor, double: Any) -> float:
 
 
 def learn(package: str, model: nn.Module, inputs: tuple[Tensor, ...], seed: int, path: Path) -> dict[str, Any]:
-    """Measure how the package learns, at the rate and in the modes that the file at `path` says, and write that there."""
+    """Measure how the package learns, as the file at `path` says, and write that there."""
     measure = importlib.import_module(f"{package}.runtime.verify.learning")
     given = load_file(path)
     rate = given["curve/rate"].item() if "curve/rate" in given else None
 
-    def call() -> tuple[Tensor, ...]:
-        outputs = model(*inputs)
+    def run(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        outputs = model(*tensors)
         return (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
 
-    found = measure.learning_of(model, call, seed, rate, bool(given["training"].item()))
+    modes = {name: bool(given[name].item()) for name in ("training", "float64")}
+    found = measure.learning_of(model, run, inputs, seed, rate, **modes)
     save_file({name: tensor.contiguous().clone() for name, tensor in found.items()}, path)
     return {}
 

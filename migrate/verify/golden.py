@@ -112,6 +112,7 @@ def expected_inventory(plan: Plan) -> list[InventoryItem]:
             trainable=tensor.weight.role == "parameter" and tensor.weight.trainable,
         )
         for tensor in plan.tensors
+        if tensor.weight.persistent
     ]
     known = {item.name for item in items}
     for item in list(items):

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from runtime.verify.golden import GoldenCase
 
-TOLERANCE = 1e-4
+TOLERANCES = {True: 1e-6, False: 1e-4}
+"""Whether both sides were measured in float64: by how much they may differ."""
 LEAST = 1e-3
-"""A gradient that is small beside the largest of all is held to this part of that: with TOLERANCE, the rounding of float32.
+"""A gradient that is small beside the largest of all is held to this part of that: with its tolerance, mere rounding.
 
 The bias of attention's keys has a gradient of zero, of which both sides compute nothing but rounding.
 """
@@ -61,13 +62,15 @@ def learning_rows(case: GoldenCase, oracle: Oracle, ask: Ask, seed: int) -> Iter
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "learning.safetensors"
         given = {"curve/rate": expected["curve/rate"]} if "curve/rate" in expected else {}
-        save_file({**given, "training": _flag("curve/rate" in expected or _trains(expected))}, out)
+        training = _flag("curve/rate" in expected or _trains(expected))
+        save_file({**given, "training": training, "float64": expected["float64"]}, out)
         ask("learn", case.name, out)
         found = load_file(out)
+    tolerance = TOLERANCES[bool(expected["float64"])]
     for kind, words in _WORDS.items():
         wanted = {k: t for k, t in expected.items() if k.startswith(kind)}
         if wanted:
-            yield _row(words, wanted, {k: t for k, t in found.items() if k.startswith(kind)}, case, oracle)
+            yield _row(words, wanted, {k: t for k, t in found.items() if k.startswith(kind)}, case, oracle, tolerance)
 
 
 def _trains(expected: Mapping[str, Tensor]) -> bool:
@@ -81,7 +84,12 @@ def _flag(value: bool) -> Tensor:
 
 
 def _row(
-    words: str, wanted: Mapping[str, Tensor], found: Mapping[str, Tensor], case: GoldenCase, oracle: Oracle
+    words: str,
+    wanted: Mapping[str, Tensor],
+    found: Mapping[str, Tensor],
+    case: GoldenCase,
+    oracle: Oracle,
+    tolerance: float,
 ) -> tuple[Row, str]:
     missing = sorted(wanted.keys() ^ found.keys())
     worst, where = float("inf"), missing[0] if missing else ""
@@ -90,10 +98,10 @@ def _row(
     key = where.split("/", 2)[-1]
     row = Row(
         check=words,
-        passed=worst <= TOLERANCE,
+        passed=worst <= tolerance,
         batch=case.inputs[0].shape[0] if case.inputs and case.inputs[0].ndim else None,
         error=worst,
-        tolerance=TOLERANCE,
+        tolerance=tolerance,
         metric=METRIC,
         engine=oracle.engine,
         detail=f"only one side has {key}" if missing else f"largest at {key}",

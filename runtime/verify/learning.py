@@ -1,22 +1,26 @@
 """What a module does when it learns: gradients in both modes, outputs and statistics in training, the losses of a few steps.
 
 A source's own module and the emitted one are measured by this same function; random numbers are left out on both sides.
+It computes in float64 where the module can: deep networks and steps of training amplify the rounding of float32, in which two
+runs of one model with another order of additions differ by more than a fault would.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import torch
 from torch import Tensor, nn
 
+from .double import double, widened
 from .objective import coefficients, objective
 from .without_dropout import WithoutDropout
 
 STEPS = 3
 CHANGE = 1e-2
 """The first step of the loss curve changes all parameters together by at most this, and by a tenth of the gradient."""
+Run = Callable[[Sequence[Tensor]], Sequence[Tensor]]
 Call = Callable[[], Sequence[Tensor]]
 
 
@@ -73,21 +77,41 @@ def _rate(gradients: Sequence[Tensor]) -> float:
 
 
 def learning_of(
-    module: nn.Module, call: Call, seed: int, rate: float | None = None, training: bool = True
+    module: nn.Module,
+    run: Run,
+    inputs: Sequence[Tensor],
+    seed: int,
+    rate: float | None = None,
+    training: bool = True,
+    float64: bool | None = None,
 ) -> dict[str, Tensor]:
-    """What the module does, by name; its state and mode are put back.
+    """What the module does, by name; its state, precision and mode are put back.
 
     Args:
         module: on the host.
-        call: runs it on fixed inputs and gives its outputs, flat.
+        run: runs it on inputs and gives its outputs, flat.
+        inputs: the same at each run.
         seed: of the projection, the targets, and what the module draws.
         rate: of the loss curve; by default one at which the first step is small.
         training: whether the module has a training form.
+        float64: whether it computes in float64; by default where it can.
 
     Returns:
-        `evaluation/gradient/KEY`, `training/gradient/KEY`, `training/output/INDEX`, `training/buffer/KEY`, `curve/losses`
-        and `curve/rate`.
+        `evaluation/gradient/KEY`, `training/gradient/KEY`, `training/output/INDEX`, `training/buffer/KEY`, `curve/losses`,
+        `curve/rate` and `float64` (0 or 1).
     """
+    if float64 is None:
+        try:
+            return learning_of(module, run, inputs, seed, rate, training, float64=True)
+        except Exception:  # a module may ask for float32 in as many ways as there are modules
+            return learning_of(module, run, inputs, seed, rate, training, float64=False)
+    with _doubled(module) if float64 else nullcontext():
+        given = [double(t) for t in inputs] if float64 else list(inputs)
+        found = _learning_of(module, lambda: run(given), seed, rate, training)
+    return {**found, "float64": torch.tensor(int(float64))}
+
+
+def _learning_of(module: nn.Module, call: Call, seed: int, rate: float | None, training: bool) -> dict[str, Tensor]:
     with torch.random.fork_rng(devices=[]), torch.enable_grad(), _as_found(module) as put_back:
         if not training:
             return _measured(module, call, seed, "evaluation")
@@ -111,6 +135,23 @@ def _measured(module: nn.Module, call: Call, seed: int, mode: str) -> dict[str, 
         found |= {f"{mode}/output/{i}": o.detach() for i, o in enumerate(outputs)}
         found |= {f"{mode}/buffer/{name}": b.clone() for name, b in _statistics(module).items()}
     return found
+
+
+@contextmanager
+def _doubled(module: nn.Module) -> Generator[None]:
+    """The module in float64 inside; afterwards its parameters and buffers are the tensors that they were."""
+    buffers = [(m, name, buffer) for m in module.modules() for name, buffer in m._buffers.items()]
+    parameters = [(p, p.data) for p in module.parameters()]
+    try:
+        module.double()
+        with widened():
+            yield
+    finally:
+        for parameter, data in parameters:
+            parameter.grad = None
+            parameter.data = data
+        for owner, name, buffer in buffers:
+            owner._buffers[name] = buffer
 
 
 @contextmanager

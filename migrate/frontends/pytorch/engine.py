@@ -60,8 +60,11 @@ class ModuleEngine:
         """What `runtime.verify.learning` measures."""
         from runtime.verify.learning import learning_of
 
-        args, kwargs = self.arguments([t.clone() for t in inputs])
-        return learning_of(self.module, lambda: _tensors(self.module(*args, **kwargs)), seed, training=self.has_modes)
+        def run(given: Sequence[Tensor]) -> list[Tensor]:
+            args, kwargs = self.arguments([t.clone() for t in given])
+            return _tensors(self.module(*args, **kwargs))
+
+        return learning_of(self.module, run, inputs, seed, training=self.has_modes)
 
 
 def runnable(module: nn.Module) -> nn.Module:
