@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from migrate.codegen.layers.recurrent import stepwise_names
 from migrate.codegen.names import Namespace, identifier, kept_attribute, kept_key, module_attributes
 from migrate.codegen.plan import TensorPlan
 from migrate.codegen.tree import Block, ChainCall, ControlCall, FunctionCall, Item, LayerCall, Place, blocks_of
@@ -19,6 +20,7 @@ _ROLE_OF_OP = {
     "embedding": "table", "cat": "token", "expand": "token", "pow": "exponent", "where": "fill", "index_select": "table",
     "gather": "table", "batch_norm": "scale", "layer_norm": "scale", "einsum": "weight",
 }  # fmt: skip
+_PARTS = ("weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l", "weight_peephole_l")
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,}")
 _NO_NAMES = {
     "output",
@@ -151,9 +153,11 @@ def _read_by(item: Item) -> Iterator[tuple[Value, str]]:
         yield from ((v, "state" if v.is_float else "constant") for v in given if v.weight is not None)
     if isinstance(item, FunctionCall):
         op = item.node.op.name
+        named = stepwise_names(item.node)
         for value in tensors_in((item.node.args, item.node.kwargs)):
             if value.weight is not None:
-                yield value, "kernel" if op.startswith("conv") else _ROLE_OF_OP.get(op, "constant")
+                usual = "kernel" if op.startswith("conv") else _ROLE_OF_OP.get(op, "constant")
+                yield value, named.get(value, usual)
 
 
 def _hold(owners: Owners, place: Place, value: Value, role: str) -> None:
@@ -171,6 +175,8 @@ def _wanted(value: Value, place: Place, role: str) -> str:
     """The last part of the source's name where that is a word, else what the tensor is for."""
     assert value.weight is not None
     last = re.split(r"[./:]", value.weight.source)[-1]
+    if role.startswith(_PARTS):  # the source has one tensor for several
+        return role
     if _WORD.fullmatch(last) and last.lower() not in _NO_NAMES and not last.lower().startswith("constant"):
         return identifier(last, role)
     if value.weight.role != "parameter":

@@ -224,7 +224,7 @@ class Builder:
         """The op's outputs at each assignment; a call like an earlier one is not run again."""
         key = (op.name, signature(args), signature(kwargs))
         if key not in self._inferred:
-            self._inferred[key] = run_samples(op.callable(), args, kwargs, makes_tensor=op.makes)
+            self._inferred[key] = run_samples(op.outline(), args, kwargs, makes_tensor=op.makes)
         return self._inferred[key]
 
     def _argument(self, op: Op, arg: Arg) -> Arg:

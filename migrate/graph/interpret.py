@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -107,6 +108,32 @@ def content_of(value: Value) -> Any:
         return None
     (result,) = interpret(Graph(nodes=[*nodes], outputs=[value]))
     return result.numpy()
+
+
+def elements_of(value: Value) -> tuple[list[Value], Any] | None:
+    """Where each element of a value is that only moves elements of the model's float tensors; None for others.
+
+    Returns:
+        The tensors, and a numpy array like the value: an element's place among all of theirs, one after the other.
+    """
+    nodes: dict[Node, None] = {}
+    if value.weight is None and (value.node is None or not _gather(value.node, nodes)):
+        return None
+    if not all(node.op.moves for node in nodes):
+        return None
+    taken = [value] if value.weight else [v for node in nodes for v in tensors_in((node.args, node.kwargs))]
+    weights = [v for v in dict.fromkeys(taken) if v.weight is not None and v.is_float]
+    import torch
+
+    env: dict[Value, Any] = {}
+    start = 0
+    for weight in weights:
+        shape = [int(size) for size in weight.shape if isinstance(size, int)]
+        env[weight] = torch.arange(start, start + math.prod(shape)).reshape(shape)
+        start += math.prod(shape)
+    run = _Run(env)
+    run.execute([*nodes])
+    return weights, run.get(value).numpy()
 
 
 def _gather(node: Node, found: dict[Node, None]) -> bool:

@@ -19,6 +19,25 @@ def _is_zeros(value: Value) -> bool:
     return node.op.name == "zeros_like" or (node.op.name == "full" and node.args[1] == 0)
 
 
+def names_of(num_layers: int, has_biases: bool, bidirectional: bool) -> list[str]:
+    """What `torch.nn.RNNBase` calls its weights, in its order."""
+    kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh") if has_biases else ("weight_ih", "weight_hh")
+    ways = ("", "_reverse") if bidirectional else ("",)
+    return [f"{kind}_l{k}{way}" for k in range(num_layers) for way in ways for kind in kinds]
+
+
+def stepwise_names(node: Node) -> dict[Value, str]:
+    """The same names for the tensors of a layer that is a function call; none for any other node."""
+    if not node.op.name.startswith("stepwise_"):
+        return {}
+    weights: tuple[Value, ...] = node.args[2]
+    both = len(node.kwargs["backwards"]) == 2
+    names = names_of(1, len(weights) == (8 if both else 4), both)
+    peepholes: tuple[Value, ...] = node.args[4] if len(node.args) > 4 else ()
+    named = dict(zip(weights, names, strict=True))
+    return named | dict(zip(peepholes, ("weight_peephole_l0", "weight_peephole_l0_reverse"), strict=False))
+
+
 @layer("lstm", _SIGNATURE)
 @layer("gru", _SIGNATURE)
 @layer("rnn_tanh", _SIGNATURE)
@@ -31,9 +50,7 @@ def recurrent(
     del train
     constructor, gates = _CONSTRUCTORS[node.op.name]
     state: tuple[Value, ...] = tuple(hx) if isinstance(hx, tuple | list) else (hx,)
-    suffixes = [f"_l{k}{way}" for k in range(num_layers) for way in (("", "_reverse") if bidirectional else ("",))]
-    kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh") if has_biases else ("weight_ih", "weight_hh")
-    names = [kind + suffix for suffix in suffixes for kind in kinds]
+    names = names_of(num_layers, has_biases, bidirectional)
     weights: tuple[Value, ...] = tuple(params)
     if len(names) != len(weights) or not all(weight_of(w) for w in weights) or input.rank != 3:
         return None

@@ -11,7 +11,7 @@ import pkgutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,6 +34,8 @@ class Op:
     returns a tuple even of one; one that `compares` returns booleans whatever it takes. `loss` is the loss that is
     computed on what the op takes, where it is the last of a model.
 
+    Where the callable's work grows with a size, `shapes` is called in its place to infer, with the callable first.
+
     Control flow has that many `blocks`, which its callable takes as callables after the arguments.
     """
 
@@ -52,10 +54,15 @@ class Op:
     compares: bool = False
     loss: Loss | None = None
     blocks: int = 0
+    shapes: Callable[..., Any] | None = None
 
     def callable(self) -> Callable[..., Any]:
         """The meaning, imported on first use."""
         return _import(self.target)
+
+    def outline(self) -> Callable[..., Any]:
+        """What is called to infer shapes and dtypes."""
+        return self.callable() if self.shapes is None else partial(self.shapes, self.callable())
 
     def __repr__(self) -> str:
         return f"Op({self.name})"
@@ -80,6 +87,7 @@ def declare(
     compares: bool = False,
     loss: Loss | None = None,
     blocks: int = 0,
+    shapes: Callable[..., Any] | None = None,
 ) -> Op:
     """Register an op; its family is the file that declares it.
 
@@ -94,7 +102,7 @@ def declare(
     op = Op(
         name=name, family=family, target=target, fold=fold, scalars=scalars, random=random, learns=learns,
         statistics=statistics, learns_attributes=learns_attributes, moves=moves, makes=makes, many=many,
-        compares=compares, loss=loss, blocks=blocks,
+        compares=compares, loss=loss, blocks=blocks, shapes=shapes,
     )  # fmt: skip
     _OPS[name] = (op, place)
     return op

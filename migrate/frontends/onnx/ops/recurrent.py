@@ -1,7 +1,8 @@
-"""Recurrent layers as torch has them: one flat list of weights, gates reordered, biases apart."""
+"""Recurrent layers: as torch's own where those are the same function, else step by step; gates in torch's order either way."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,35 +10,85 @@ import numpy as np
 from migrate.frontends.onnx.importer import OnnxBuilder
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import Step, Value, batch
+from migrate.graph.interpret import elements_of
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 LSTM_GATES = (0, 2, 3, 1)  # ONNX has input, output, forget, cell; torch input, forget, cell, output
+PEEPHOLES = (0, 2, 1)  # ONNX has input, output, forget
 GRU_GATES = (1, 0, 2)  # ONNX has update, reset, hidden; torch reset, update, hidden
+ACTIVATIONS: dict[str, tuple[str, tuple[float | None, ...]]] = {
+    "affine": ("affine", (None, None)),
+    "elu": ("elu", (1.0,)),
+    "hardsigmoid": ("hard_sigmoid", (0.2, 0.5)),
+    "leakyrelu": ("leaky_relu", (0.01,)),
+    "relu": ("relu", ()),
+    "scaledtanh": ("scaled_tanh", (None, None)),
+    "sigmoid": ("sigmoid", ()),
+    "softplus": ("softplus", ()),
+    "softsign": ("softsign", ()),
+    "tanh": ("tanh", ()),
+    "thresholdedrelu": ("thresholded_relu", (None,)),
+}
+"""The runtime's names, and the numbers where none are given (alpha, then beta): None where engines differ in them."""
 
 
-def part(b: OnnxBuilder, value: Value, direction: int, rows: tuple[int, int], order: Any) -> Value:
-    """The rows of one direction, gates reordered: another view of the weight, or of a tensor that is computed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """A recurrent layer as its node gives it: the inputs and attributes that the three operators share."""
+
+    X: Value
+    weights: list[Value]
+    states: tuple[Value, ...]
+    lengths: Value | None
+    direction: str
+    activations: tuple[Any, ...]
+    clip: float | None
+    batch_first: bool
+
+
+def part(b: OnnxBuilder, value: Value, direction: int, rows: tuple[int, int], order: tuple[int, ...]) -> Value:
+    """The rows of one direction, gates reordered: another view of a stored tensor, or a tensor that is computed."""
     size = (rows[1] - rows[0]) // len(order)
-    places = [gate * size + i for gate in order for i in range(size)]
-    if value.weight is None:
-        return b.index_select(b.select(value, 0, direction), 0, _places([rows[0] + p for p in places], b))
-    weight = value.weight
-    if value.shape[0] != 1:
-        weight = weight.then(Step("slice", (0, direction, direction + 1)))
-    weight = weight.then(Step("reshape", value.shape[1:]))
-    if rows != (0, value.shape[1]):
-        weight = weight.then(Step("slice", (0, *rows)))
-    if places != list(range(len(places))):
-        weight = weight.then(Step("take", (0, tuple(places))))
-    shape: Any = (len(places), *value.shape[2:])
-    return b.weight(value.name, value.dtype, weight, shape)
+    places = np.array([rows[0] + gate * size + i for gate in order for i in range(size)])
+    found = elements_of(value)
+    stored = None if found is None else _stored(b, found[0], found[1][direction, places])
+    if stored is not None:
+        return stored
+    own = b.select(value, 0, direction)
+    return b.index_select(own, 0, b.static(places.astype(object), "int64"))
 
 
-def _places(places: list[int], b: OnnxBuilder) -> Value:
-    return b.static(np.array(places, dtype=object), "int64")
+def _stored(b: OnnxBuilder, weights: list[Value], elements: Any) -> Value | None:
+    """The weight of which these are rows, or columns, with the steps that lead to them; None where they are not."""
+    start = 0
+    for value in weights:
+        size = int(np.prod(np.array(value.shape, dtype=int)))
+        local = elements.reshape(len(elements), -1) - start
+        start += size
+        if local.min() < 0 or local.max() >= size or value.weight is None:
+            continue
+        width = local.shape[1]
+        if np.array_equal(local, local[:, :1] + np.arange(width)) and not (local[:, 0] % width).any():
+            steps, taken = [Step("reshape", (size // width, width))], local[:, 0] // width
+        elif np.array_equal(local, local[:, :1] + np.arange(width) * (size // width)):
+            steps, taken = [Step("reshape", (width, size // width)), Step("permute", (1, 0))], local[:, 0]
+        else:
+            return None
+        weight = value.weight
+        for step in (*steps, *_taken(taken, size // width), *[Step("reshape", elements.shape)] * (elements.ndim == 1)):
+            weight = weight.then(step)
+        return b.weight(value.name, value.dtype, weight, elements.shape)
+    return None
 
 
-def flat_weights(b: OnnxBuilder, W: Value, R: Value, B: Value | None, order: Any) -> list[Value]:
+def _taken(places: Any, size: int) -> list[Step]:
+    first, count = int(places[0]), len(places)
+    if not np.array_equal(places, np.arange(first, first + count)):
+        return [Step("take", (0, tuple(places.tolist())))]
+    return [Step("slice", (0, first, first + count))] if count != size else []
+
+
+def flat_weights(b: OnnxBuilder, W: Value, R: Value, B: Value | None, order: tuple[int, ...]) -> list[Value]:
     """For each direction W, R and the two biases, as `torch.nn.RNNBase` lists them."""
     rows: Any = W.shape[1]
     listed: list[Value] = []
@@ -48,45 +99,97 @@ def flat_weights(b: OnnxBuilder, W: Value, R: Value, B: Value | None, order: Any
     return listed
 
 
-def state(b: OnnxBuilder, given: Value | None, like: Value, directions: int, hidden: Any) -> Value:
-    """The initial state, zero where none is given, for every sample of the batch."""
-    size = like.shape[1]
-    if given is None:
-        return b.full((directions, size, hidden), 0.0, dtype=f"torch.{like.dtype}")
-    return batch.expand_to_batch(b, given, 1, size)
+def activations_of(names: Any, alphas: Any, betas: Any, default: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+    """The activations with their numbers, which are consumed by those that take any, in order."""
+    given = [iter(alphas or ()), iter(betas or ())]
+    found: list[tuple[Any, ...]] = []
+    for name in names or default:
+        if name.lower() not in ACTIVATIONS:
+            raise Unsupported(f"a recurrent layer with the activation {name!r}")
+        ours, numbers = ACTIVATIONS[name.lower()]
+        taken = tuple(next(kind, number) for kind, number in zip(given, numbers, strict=False))
+        if None in taken:
+            raise Unsupported(f"a recurrent layer with the activation {name!r} without its numbers")
+        found.append((ours, *taken))
+    return tuple(found)
 
 
-def check(b: OnnxBuilder, X: Value, sequence_lens: Value | None, clip: float | None, layout: int) -> None:
-    """Refuse what torch's layers have not."""
-    if clip is not None:
-        raise Unsupported("a recurrent layer that clips its gates")
-    if layout:
-        raise Unsupported("a recurrent layer with the batch first (layout = 1)")
-    if sequence_lens is not None and any(length != X.shape[0] for length in b.numbers(sequence_lens)):
-        raise Unsupported("a recurrent layer over sequences of different lengths")
-
-
-def activations_are(given: Any, wanted: tuple[str, ...], directions: int) -> bool:
-    """Whether the activations are the usual ones."""
-    return given is None or tuple(str(a).lower() for a in given) == wanted * directions
-
-
-def run(b: OnnxBuilder, op: str, X: Value, states: tuple[Value, ...], weights: list[Value], direction: str) -> Any:
-    """Call the layer and give its outputs in ONNX's layout: Y (T, D, N, H), then the last states (D, N, H)."""
+def layer_of(
+    b: OnnxBuilder, X: Value, R: Value, weights: list[Value], given: tuple[Value | None, ...], lengths: Value | None,
+    *, default: tuple[str, ...], direction: str, activations: Any, alphas: Any, betas: Any, clip: float | None,
+    layout: int,
+) -> Layer:  # fmt: skip
+    """Gather what the three operators share; states that are not given are zero for every sample."""
     backwards = DIRECTIONS[direction]
-    both = len(backwards) == 2
-    hx = states if op == "lstm" else states[0]
-    x = b.flip(X, (0,)) if backwards == (True,) else X
-    with_bias = len(weights) == 4 * len(backwards)
-    y, *last = getattr(b, op)(x, hx, tuple(weights), with_bias, 1, 0.0, False, both, False)
-    y = b.flip(y, (0,)) if backwards == (True,) else y
-    if not both:
-        return b.unsqueeze(y, 1), *last
-    split = b.reshape(y, (X.shape[0], X.shape[1], 2, -1))
-    return b.permute(split, (0, 2, 1, 3)), *last
+    time, rows = (1, 0) if layout else (0, 1)
+    size = X.shape[rows]
+    states: list[Value] = []
+    for state in given:
+        if state is None:
+            states.append(b.full((len(backwards), size, R.shape[2]), 0.0, dtype=f"torch.{X.dtype}"))
+        else:
+            expanded = batch.expand_to_batch(b, state, 1 - time, size)
+            states.append(b.permute(expanded, (1, 0, 2)) if layout else expanded)
+    if lengths is not None and _are(b, lengths, X.shape[time]):
+        lengths = None
+    made = activations_of(activations, alphas, betas, default * len(backwards))
+    return Layer(
+        X=X, weights=weights, states=tuple(states), lengths=lengths, direction=direction, activations=made, clip=clip,
+        batch_first=bool(layout),
+    )  # fmt: skip
 
 
-@onnx_op("LSTM", learns=("W", "R", "B"))
+def _are(b: OnnxBuilder, lengths: Value, size: Any) -> bool:
+    """Whether every sample is known to have the whole length."""
+    try:
+        return all(length == size for length in b.numbers(lengths))
+    except Unsupported:
+        return False
+
+
+def is_plain(layer: Layer, activations: tuple[str, ...]) -> bool:
+    """Whether it is what torch's own layer computes, with these activations."""
+    usual = tuple((name,) for name in activations) * len(DIRECTIONS[layer.direction])
+    return layer.clip is None and layer.lengths is None and layer.activations == usual
+
+
+def run_plain(b: OnnxBuilder, op: str, layer: Layer) -> Any:
+    """Call torch's layer; it reads time backwards beside forwards only, so alone it is given a reversed one."""
+    backwards = DIRECTIONS[layer.direction]
+    both, alone = len(backwards) == 2, backwards == (True,)
+    time = (1,) if layer.batch_first else (0,)
+    x = b.flip(layer.X, time) if alone else layer.X
+    hx = layer.states if op == "lstm" else layer.states[0]
+    with_bias = len(layer.weights) == 4 * len(backwards)
+    y, *last = getattr(b, op)(x, hx, tuple(layer.weights), with_bias, 1, 0.0, False, both, layer.batch_first)
+    return in_onnx_layout(b, layer, b.flip(y, time) if alone else y, last)
+
+
+def run_stepwise(b: OnnxBuilder, op: str, layer: Layer, peepholes: tuple[Value, ...] = (), **form: Any) -> Any:
+    """Call the runtime's layer, which has time first."""
+    x = b.permute(layer.X, (1, 0, 2)) if layer.batch_first else layer.X
+    hx = layer.states if op == "lstm" else layer.states[0]
+    optional: list[Any] = [layer.lengths] if layer.lengths is not None or peepholes else []
+    optional += [peepholes] if peepholes else []
+    form |= {} if layer.clip is None else {"clip": layer.clip}
+    backwards = DIRECTIONS[layer.direction]
+    call = getattr(b, f"stepwise_{op}")
+    y, *last = call(x, hx, tuple(layer.weights), *optional, backwards=backwards, activations=layer.activations, **form)
+    return in_onnx_layout(b, layer, b.permute(y, (1, 0, 2)) if layer.batch_first else y, last)
+
+
+def in_onnx_layout(b: OnnxBuilder, layer: Layer, y: Value, last: list[Value]) -> Any:
+    """Y as (T, D, N, H) and the last states as (D, N, H), or with the batch first (N, T, D, H) and (N, D, H)."""
+    directions = len(DIRECTIONS[layer.direction])
+    if directions == 1:
+        y = b.unsqueeze(y, 2 if layer.batch_first else 1)
+    else:
+        split = b.reshape(y, (*layer.X.shape[:2], directions, -1))
+        y = split if layer.batch_first else b.permute(split, (0, 2, 1, 3))
+    return y, *(b.permute(state, (1, 0, 2)) if layer.batch_first else state for state in last)
+
+
+@onnx_op("LSTM", learns=("W", "R", "B", "P"))
 def onnx_lstm(
     b: OnnxBuilder,
     X: Value,
@@ -109,14 +212,19 @@ def onnx_lstm(
     output_sequence: int = 0,
 ) -> Any:
     """Without peepholes, clipping and other activations: torch's `lstm`."""
-    del hidden_size, output_sequence, activation_alpha, activation_beta
-    directions = len(DIRECTIONS[direction])
-    if P is not None or input_forget or not activations_are(activations, ("sigmoid", "tanh", "tanh"), directions):
-        raise Unsupported("an LSTM with peepholes, coupled gates or other activations")
-    check(b, X, sequence_lens, clip, layout)
-    hidden: Any = R.shape[2]
-    states = tuple(state(b, given, X, directions, hidden) for given in (initial_h, initial_c))
-    return run(b, "lstm", X, states, flat_weights(b, W, R, B, LSTM_GATES), direction)
+    del hidden_size, output_sequence
+    layer = layer_of(
+        b, X, R, flat_weights(b, W, R, B, LSTM_GATES), (initial_h, initial_c), sequence_lens,
+        default=("Sigmoid", "Tanh", "Tanh"), direction=direction, activations=activations, alphas=activation_alpha,
+        betas=activation_beta, clip=clip, layout=layout,
+    )  # fmt: skip
+    if P is None and not input_forget and is_plain(layer, ("sigmoid", "tanh", "tanh")):
+        return run_plain(b, "lstm", layer)
+    form = {"coupled": True} if input_forget else {}
+    rows: Any = (0, 3 * R.shape[2])  # pyright: ignore[reportOperatorIssue]
+    directions = range(len(DIRECTIONS[direction]) if P is not None else 0)
+    peepholes = tuple(part(b, P, d, rows, PEEPHOLES) for d in directions)  # pyright: ignore[reportArgumentType]
+    return run_stepwise(b, "lstm", layer, peepholes, **form)
 
 
 @onnx_op("GRU", since=3, learns=("W", "R", "B"))
@@ -140,14 +248,15 @@ def onnx_gru(
     output_sequence: int = 0,
 ) -> Any:
     """Torch's is the one with `linear_before_reset`."""
-    del hidden_size, output_sequence, activation_alpha, activation_beta
-    directions = len(DIRECTIONS[direction])
-    if not activations_are(activations, ("sigmoid", "tanh"), directions):
-        raise Unsupported("a GRU with other activations")
-    check(b, X, sequence_lens, clip, layout)
-    hx = state(b, initial_h, X, directions, R.shape[2])
-    op = "gru" if linear_before_reset else "gru_reset_first"
-    return run(b, op, X, (hx,), flat_weights(b, W, R, B, GRU_GATES), direction)
+    del hidden_size, output_sequence
+    layer = layer_of(
+        b, X, R, flat_weights(b, W, R, B, GRU_GATES), (initial_h,), sequence_lens, default=("Sigmoid", "Tanh"),
+        direction=direction, activations=activations, alphas=activation_alpha, betas=activation_beta, clip=clip,
+        layout=layout,
+    )  # fmt: skip
+    if linear_before_reset and is_plain(layer, ("sigmoid", "tanh")):
+        return run_plain(b, "gru", layer)
+    return run_stepwise(b, "gru", layer, reset_after=bool(linear_before_reset))
 
 
 @onnx_op("RNN", learns=("W", "R", "B"))
@@ -169,13 +278,11 @@ def onnx_rnn(
     layout: int = 0,
     output_sequence: int = 0,
 ) -> Any:
-    """With tanh or relu."""
-    del hidden_size, output_sequence, activation_alpha, activation_beta
-    directions = len(DIRECTIONS[direction])
-    ops = {"rnn_tanh": ("tanh",), "rnn_relu": ("relu",)}
-    op = next((op for op, names in ops.items() if activations_are(activations, names, directions)), None)
-    if op is None:
-        raise Unsupported("an RNN with other activations")
-    check(b, X, sequence_lens, clip, layout)
-    hx = state(b, initial_h, X, directions, R.shape[2])
-    return run(b, op, X, (hx,), flat_weights(b, W, R, B, (0,)), direction)
+    """With tanh or relu everywhere: torch's."""
+    del hidden_size, output_sequence
+    layer = layer_of(
+        b, X, R, flat_weights(b, W, R, B, (0,)), (initial_h,), sequence_lens, default=("Tanh",), direction=direction,
+        activations=activations, alphas=activation_alpha, betas=activation_beta, clip=clip, layout=layout,
+    )  # fmt: skip
+    plain = next((name for name in ("tanh", "relu") if is_plain(layer, (name,))), None)
+    return run_plain(b, f"rnn_{plain}", layer) if plain else run_stepwise(b, "rnn", layer)
