@@ -7,6 +7,8 @@ biases, two of (G * H,). A loop over time that autograd goes through. Knows noth
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -34,7 +36,7 @@ ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
 
 def lstm(
     x: Tensor,
-    hx: tuple[Tensor, Tensor],
+    hx: tuple[Tensor, Tensor] | None,
     weights: Sequence[Tensor],
     lengths: Tensor | None = None,
     peepholes: Sequence[Tensor] = (),
@@ -48,12 +50,12 @@ def lstm(
 
     Args:
         x: (T, N, I).
-        hx: the first hidden and cell states, each (D, N, H).
+        hx: the first hidden and cell states, each (D, N, H); zeros where there are none.
         weights: gates input, forget, cell, output.
         lengths: (N,), how many steps of each sample count; all where there are none.
         peepholes: for each direction (3 * H,): how the gates input, forget, output see the cell.
         backwards: for each of the D directions, whether it reads time from the end.
-        activations: those of the gates, of the new cell and of the output, for each direction.
+        activations: those of the gates, of the new cell and of the output, for each direction or for all alike.
         clip: what the activations of gates and new cell take stays in -clip..clip.
         coupled: whether the forget gate is 1 - the input gate.
 
@@ -62,7 +64,7 @@ def lstm(
     """
 
     def step_of(direction: int, w_hh: Tensor, b_hh: Tensor | None) -> Step:
-        gate, cell, out = [_activation(a) for a in activations[3 * direction : 3 * direction + 3]]
+        gate, cell, out = _activations(activations, 3, direction)
         see = peepholes[direction].chunk(3) if peepholes else None
 
         def step(given: Tensor, state: State) -> State:
@@ -76,13 +78,13 @@ def lstm(
 
         return step
 
-    y, h, c = _run(x, hx, weights, lengths, backwards, step_of)
+    y, h, c = _run(x, hx or (None, None), weights, lengths, backwards, step_of)
     return y, h, c
 
 
 def gru(
     x: Tensor,
-    hx: Tensor,
+    hx: Tensor | None,
     weights: Sequence[Tensor],
     lengths: Tensor | None = None,
     *,
@@ -95,11 +97,11 @@ def gru(
 
     Args:
         x: (T, N, I).
-        hx: the first states (D, N, H).
+        hx: the first states (D, N, H); zeros where there are none.
         weights: gates reset, update, new.
         lengths: as of `lstm`.
         backwards: as of `lstm`.
-        activations: those of the gates and of the new state, for each direction.
+        activations: those of the gates and of the new state, for each direction or for all alike.
         clip: as of `lstm`.
         reset_after: whether the reset gate acts on the product of state and weight, as in torch, or on the state before it
             (Cho et al. 2014).
@@ -109,7 +111,7 @@ def gru(
     """
 
     def step_of(direction: int, w_hh: Tensor, b_hh: Tensor | None) -> Step:
-        gate, out = [_activation(a) for a in activations[2 * direction : 2 * direction + 2]]
+        gate, out = _activations(activations, 2, direction)
         size = w_hh.shape[-1]
         w_gates, w_new = w_hh.split((2 * size, size))
         b_gates, b_new = (None, None) if b_hh is None else b_hh.split((2 * size, size))
@@ -129,7 +131,7 @@ def gru(
 
 def rnn(
     x: Tensor,
-    hx: Tensor,
+    hx: Tensor | None,
     weights: Sequence[Tensor],
     lengths: Tensor | None = None,
     *,
@@ -137,20 +139,23 @@ def rnn(
     activations: Sequence[Activation] = (("tanh",),),
     clip: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """A layer of Elman; arguments and what is returned as of `gru`, with one gate and one activation for each direction."""
+    """A layer of Elman; arguments and what is returned as of `gru`, with one gate and one activation."""
 
     def step_of(direction: int, w_hh: Tensor, b_hh: Tensor | None) -> Step:
-        activation = _activation(activations[direction])
+        (activation,) = _activations(activations, 1, direction)
         return lambda given, state: (activation(_bounded(given + F.linear(state[0], w_hh, b_hh), clip)),)
 
     y, h = _run(x, (hx,), weights, lengths, backwards, step_of)
     return y, h
 
 
-def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
-    name, *numbers = given
-    function = ACTIVATIONS[str(name)]
-    return lambda x: function(x, *numbers)
+def _activations(given: Sequence[Activation], count: int, direction: int) -> list[Callable[[Tensor], Tensor]]:
+    start = count * direction % len(given)
+    return [partial(_activate, ACTIVATIONS[str(name)], numbers) for name, *numbers in given[start : start + count]]
+
+
+def _activate(function: Callable[..., Tensor], numbers: Sequence[Any], x: Tensor) -> Tensor:
+    return function(x, *numbers)
 
 
 def _bounded(x: Tensor, clip: float | None) -> Tensor:
@@ -159,7 +164,7 @@ def _bounded(x: Tensor, clip: float | None) -> Tensor:
 
 def _run(
     x: Tensor,
-    hx: State,
+    hx: Sequence[Tensor | None],
     weights: Sequence[Tensor],
     lengths: Tensor | None,
     backwards: Sequence[bool],
@@ -172,7 +177,8 @@ def _run(
     for direction, backward in enumerate(backwards):
         w_ih, w_hh, *biases = weights[count * direction : count * (direction + 1)]
         b_ih, b_hh = biases or (None, None)
-        first = tuple(h[direction] for h in hx)
+        zeros = x.new_zeros(x.shape[1], w_hh.shape[1])
+        first = tuple(zeros if h is None else h[direction] for h in hx)
         y, last = _unroll(F.linear(x, w_ih, b_ih), first, step_of(direction, w_hh, b_hh), lengths, backward)
         outputs.append(y)
         states.append(last)

@@ -31,7 +31,7 @@ def stepwise_names(node: Node) -> dict[Value, str]:
     if not node.op.name.startswith("stepwise_"):
         return {}
     weights: tuple[Value, ...] = node.args[2]
-    both = len(node.kwargs["backwards"]) == 2
+    both = len(node.kwargs.get("backwards", (False,))) == 2
     names = names_of(1, len(weights) == (8 if both else 4), both)
     peepholes: tuple[Value, ...] = node.args[4] if len(node.args) > 4 else ()
     named = dict(zip(weights, names, strict=True))

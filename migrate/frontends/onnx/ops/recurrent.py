@@ -31,6 +31,8 @@ ACTIVATIONS: dict[str, tuple[str, tuple[float | None, ...]]] = {
 }
 """The runtime's names, and the numbers where none are given (alpha, then beta): None where engines differ in them."""
 
+USUAL = {"lstm": (("sigmoid",), ("tanh",), ("tanh",)), "gru": (("sigmoid",), ("tanh",)), "rnn": (("tanh",),)}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
@@ -39,6 +41,7 @@ class Layer:
     X: Value
     weights: list[Value]
     states: tuple[Value, ...]
+    from_zero: bool
     lengths: Value | None
     direction: str
     activations: tuple[Any, ...]
@@ -122,20 +125,20 @@ def layer_of(
     """Gather what the three operators share; states that are not given are zero for every sample."""
     backwards = DIRECTIONS[direction]
     time, rows = (1, 0) if layout else (0, 1)
-    size = X.shape[rows]
     states: list[Value] = []
     for state in given:
         if state is None:
-            states.append(b.full((len(backwards), size, R.shape[2]), 0.0, dtype=f"torch.{X.dtype}"))
+            states.append(b.full((len(backwards), X.shape[rows], R.shape[2]), 0.0, dtype=f"torch.{X.dtype}"))
         else:
-            expanded = batch.expand_to_batch(b, state, 1 - time, size)
+            expanded = batch.expand_to_batch(b, state, rows, X.shape[rows])
             states.append(b.permute(expanded, (1, 0, 2)) if layout else expanded)
     if lengths is not None and _are(b, lengths, X.shape[time]):
         lengths = None
     made = activations_of(activations, alphas, betas, default * len(backwards))
+    made = made[: len(default)] if made == made[: len(default)] * len(backwards) else made
     return Layer(
-        X=X, weights=weights, states=tuple(states), lengths=lengths, direction=direction, activations=made, clip=clip,
-        batch_first=bool(layout),
+        X=X, weights=weights, states=tuple(states), from_zero=not any(given), lengths=lengths, direction=direction,
+        activations=made, clip=clip, batch_first=bool(layout),
     )  # fmt: skip
 
 
@@ -149,7 +152,7 @@ def _are(b: OnnxBuilder, lengths: Value, size: Any) -> bool:
 
 def is_plain(layer: Layer, activations: tuple[str, ...]) -> bool:
     """Whether it is what torch's own layer computes, with these activations."""
-    usual = tuple((name,) for name in activations) * len(DIRECTIONS[layer.direction])
+    usual = tuple((name,) for name in activations)
     return layer.clip is None and layer.lengths is None and layer.activations == usual
 
 
@@ -168,13 +171,14 @@ def run_plain(b: OnnxBuilder, op: str, layer: Layer) -> Any:
 def run_stepwise(b: OnnxBuilder, op: str, layer: Layer, peepholes: tuple[Value, ...] = (), **form: Any) -> Any:
     """Call the runtime's layer, which has time first."""
     x = b.permute(layer.X, (1, 0, 2)) if layer.batch_first else layer.X
-    hx = layer.states if op == "lstm" else layer.states[0]
+    hx = None if layer.from_zero else layer.states if op == "lstm" else layer.states[0]
     optional: list[Any] = [layer.lengths] if layer.lengths is not None or peepholes else []
     optional += [peepholes] if peepholes else []
-    form |= {} if layer.clip is None else {"clip": layer.clip}
     backwards = DIRECTIONS[layer.direction]
-    call = getattr(b, f"stepwise_{op}")
-    y, *last = call(x, hx, tuple(layer.weights), *optional, backwards=backwards, activations=layer.activations, **form)
+    form |= {} if layer.clip is None else {"clip": layer.clip}
+    form |= {} if layer.activations == USUAL[op] else {"activations": layer.activations}
+    form |= {} if backwards == (False,) else {"backwards": backwards}
+    y, *last = getattr(b, f"stepwise_{op}")(x, hx, tuple(layer.weights), *optional, **form)
     return in_onnx_layout(b, layer, b.permute(y, (1, 0, 2)) if layer.batch_first else y, last)
 
 

@@ -212,6 +212,12 @@ def test_any_of_the_outputs(used: tuple[int, ...], form: dict[str, Any]) -> None
         np.testing.assert_allclose(got.detach().numpy(), want, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("form", [{}, {"clip": 0.4}], ids=str)
+def test_a_cell_state_may_be_absent_where_the_hidden_one_is_given(form: dict[str, Any]) -> None:
+    case = recurrent("LSTM", **form)
+    check(Case(op="LSTM", inputs=case.inputs[:6], attributes=case.attributes, constants=(1, 2, 3), num_outputs=3))
+
+
 def test_lengths_that_are_an_input_are_heeded() -> None:
     case = recurrent("GRU", "bidirectional", lengths=LENGTHS)
     check(Case(op="GRU", inputs=case.inputs, attributes=case.attributes, constants=(1, 2, 3), num_outputs=2))
