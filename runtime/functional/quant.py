@@ -106,9 +106,14 @@ def quantize(x: Tensor, scale: Tensor | float, zero_point: Tensor | float, low: 
 def range_of(x: Tensor) -> tuple[Tensor, Tensor]:
     """The scale and zero point with which 8 bits without sign hold every number of `x`, and 0 exactly."""
     low, high = x.amin().clamp(max=0), x.amax().clamp(min=0)
-    scale = (high - low) / 255
-    place = torch.where(scale == 0, torch.zeros_like(scale), torch.round(-low / torch.where(scale == 0, 1, scale)))
-    return scale, place.clamp(0, 255).detach()
+    scale = torch.where(high == low, 1.0, (high - low) / 255)
+    return scale, torch.round(-low / scale).clamp(0, 255).detach()
+
+
+def round_dynamically(x: Tensor) -> Tensor:
+    """Floats rounded to those that 8 bits hold with the range of `x`; the gradient passes straight through."""
+    scale, place = range_of(x)
+    return (quantize(x, scale, place, 0, 255) - place) * scale
 
 
 def _placed(x: Tensor, rounded: Tensor) -> Tensor:

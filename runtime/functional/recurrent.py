@@ -14,6 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from .quant import round_dynamically
+
 Activation = tuple[str | float, ...]
 """A name of `ACTIVATIONS` and the numbers that the function takes."""
 State = tuple[Tensor, ...]
@@ -45,6 +47,7 @@ def lstm(
     activations: Sequence[Activation] = (("sigmoid",), ("tanh",), ("tanh",)),
     clip: float | None = None,
     coupled: bool = False,
+    rounded: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """An LSTM (Gers et al. 2002 where it has peepholes).
 
@@ -58,6 +61,7 @@ def lstm(
         activations: those of the gates, of the new cell and of the output, for each direction or for all alike.
         clip: what the activations of gates and new cell take stays in -clip..clip.
         coupled: whether the forget gate is 1 - the input gate.
+        rounded: whether inputs and states are rounded to 8 bits, with the range they have, before their products.
 
     Returns:
         The outputs (T, N, D * H), zero beyond a sample's length; the last hidden and cell states, each (D, N, H).
@@ -69,6 +73,7 @@ def lstm(
 
         def step(given: Tensor, state: State) -> State:
             h, c = state
+            h = round_dynamically(h) if rounded else h
             i, f, new, o = (given + F.linear(h, w_hh, b_hh)).chunk(4, -1)
             i = gate(_bounded(i if see is None else i + see[0] * c, clip))
             f = 1 - i if coupled else gate(_bounded(f if see is None else f + see[1] * c, clip))
@@ -78,6 +83,7 @@ def lstm(
 
         return step
 
+    x = round_dynamically(x) if rounded else x
     y, h, c = _run(x, hx or (None, None), weights, lengths, backwards, step_of)
     return y, h, c
 

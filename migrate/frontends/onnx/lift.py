@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from migrate.frontends.onnx.float_weights import SUFFIX, dequantised
 from migrate.frontends.onnx.structure import all_graphs
-from migrate.frontends.onnx.unquantised import SUFFIX, dequantised, write_floats
+from migrate.frontends.onnx.unquantised import write_floats
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Target = str | tuple[str, int]

@@ -33,10 +33,14 @@ from migrate.frontends.onnx.lift import (
     rearranged_from,
     widened,
 )
+from migrate.frontends.onnx.structure import all_graphs
 from migrate.graph import Graph
 from migrate.graph.chunks import input_axes, joined, output_axes, part
 
 _MAX_ENGINES = 4
+_BY_THREADS = (
+    "DynamicQuantizeLSTM",
+)  # it rounds its rows in as many parts as there are threads, each with its own range
 
 
 class OnnxOracle:
@@ -56,6 +60,8 @@ class OnnxOracle:
         if has_half(self._model):
             self._model = widened(self._model)
         self._threads = threads or int(os.environ.get("OMP_NUM_THREADS") or min(2, os.cpu_count() or 1))
+        if any(node.op_type in _BY_THREADS for graph in all_graphs(self._model.graph) for node in graph):
+            self._threads = 1
         self._engines: dict[tuple[frozenset[Target], tuple[str, ...]], Engine] = {}
         self.notes: list[Diagnostic] = []
         self.engine = ""

@@ -6,112 +6,51 @@ engine and no handler; the names of the float weights are those that the handler
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Set
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
+from migrate.frontends.onnx.float_lstm import dynamic_quantize_lstm
+from migrate.frontends.onnx.float_weights import SUFFIX, Writer, dequantised, from_blocks, from_bnb4, from_bytes
 from migrate.frontends.onnx.structure import all_graphs
 
-SUFFIX = ".dequantized"
-Array = np.ndarray[Any, np.dtype[Any]]
 _CONV = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 
 
-def dequantised(x: Array, scale: Array, zero: Array | None = None, *, axis: int = 1, block: int = 0) -> Array:
-    """The float32 numbers for which those of few bits stand: one scale for all, for each place of an axis or each block."""
-
-    def fitted(v: Array) -> Array:
-        v = v.astype("float32")
-        if block:
-            return np.take(np.repeat(v, block, axis=axis), np.arange(x.shape[axis]), axis=axis)
-        return v.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)]) if v.size > 1 and v.ndim == 1 else v
-
-    wide = x.astype("float32")
-    return ((wide if zero is None else wide - fitted(zero)) * fitted(scale)).reshape(x.shape)
+def _given(w: Writer, index: int) -> ir.Value:
+    value = w.inputs[index]
+    assert value is not None
+    return value
 
 
-def unpacked(packed: Array, bits: int, count: int) -> Array:
-    """Numbers of few bits out of bytes along the last axis, the lowest bits first."""
-    per_byte = 8 // bits
-    shifts = np.arange(per_byte, dtype=np.uint8) * bits
-    numbers = (packed[..., None] >> shifts) & (2**bits - 1)
-    return numbers.reshape(*packed.shape[:-1], -1)[..., :count]
+def _content(w: Writer, index: int) -> Any:
+    array = w.array(index)
+    assert array is not None
+    return array
 
 
-def from_blocks(packed: Any, scales: Any, zeros: Any, width: int, rows: int, bits: int, size: int) -> Array:
-    """The (rows, width) weight of a MatMulNBits: a block of a row has a scale, and a zero point, the middle by default."""
-    blocks = (width + size - 1) // size
-    codes = unpacked(packed.reshape(rows, blocks, -1), bits, size).astype(np.float32)
-    if zeros is None:
-        place: Any = np.float32(2 ** (bits - 1))
-    elif zeros.dtype == np.uint8:
-        place = unpacked(zeros.reshape(rows, -1), bits, blocks).astype(np.float32)[..., None]
-    else:
-        place = zeros.reshape(rows, blocks, 1).astype(np.float32)
-    weight = (codes - place) * scales.reshape(rows, blocks, 1).astype(np.float32)
-    return weight.reshape(rows, -1)[:, :width]
-
-
-class Writer:
-    """Nodes before one that they stand for."""
-
-    def __init__(self, graph: ir.Graph, node: ir.Node) -> None:
-        self.graph, self.node = graph, node
-        self.inputs = [*node.inputs, *[None] * 10]
-        self.made: list[ir.Node] = []
-
-    def call(self, op: str, *inputs: ir.Value | None, **attributes: Any) -> ir.Value:
-        """One more node; its first output."""
-        outputs = 3 if op == "DynamicQuantizeLinear" else 1
-        node = ir.node(op, list(inputs), attributes, num_outputs=outputs)
-        self.made.append(node)
-        for i, value in enumerate(node.outputs):
-            value.name = f"{self.node.outputs[0].name}/{len(self.made)}.{i}{SUFFIX}"
-        return node.outputs[0]
-
-    def array(self, index: int) -> Array | None:
-        """The content of a stored input; None where it is absent."""
-        value = self.inputs[index]
-        return None if value is None or value.const_value is None else value.const_value.numpy()
-
-    def weight(self, index: int, array: Array) -> ir.Value:
-        """The float weight that stands for a stored input."""
-        source = self.inputs[index]
-        assert source is not None
-        name = f"{source.name}{SUFFIX}"
-        if name not in self.graph.initializers:
-            content = np.ascontiguousarray(array, dtype="float32")
-            value = ir.Value(name=name, const_value=ir.Tensor(content, name=name))
-            value.shape, value.type = ir.Shape(content.shape), ir.TensorType(ir.DataType.FLOAT)
-            self.graph.initializers[name] = value
-        return self.graph.initializers[name]
-
-    def real(self, index: int, scale: int, zero: int, axis: int) -> ir.Value:
-        """The float weight of a stored input with its scale and zero point."""
-        x, s = self.array(index), self.array(scale)
-        assert x is not None
-        assert s is not None
-        return self.weight(index, dequantised(x, s, self.array(zero), axis=axis))
-
-    def biased(self, y: ir.Value, index: int) -> ir.Value:
-        """With a float bias, where there is one."""
-        bias = self.inputs[index]
-        return y if bias is None else self.call("Add", y, bias)
+def _numbers(node: ir.Node) -> dict[str, int]:
+    return {name: int(a.value) for name, a in node.attributes.items()}
 
 
 def _conv_attributes(node: ir.Node) -> dict[str, Any]:
     return {name: node.attributes[name] for name in _CONV if name in node.attributes}
 
 
+def _scaled(w: Writer, index: int, left: int, right: int) -> ir.Value | None:
+    """A bias that counts steps of two scales; None where there is none."""
+    bias, s, t = w.array(index), w.array(left), w.array(right)
+    return None if bias is None or s is None or t is None else w.weight(index, bias * (s * t.astype("float32")))
+
+
 def _qlinear_conv(w: Writer) -> ir.Value:
     x = w.call("DequantizeLinear", *w.inputs[:3])
-    bias, scales = w.array(8), (w.array(1), w.array(4))
-    shift = None
-    if bias is not None:
-        shift = w.weight(8, bias * (np.float32(scales[0]) * np.asarray(scales[1], "float32")))  # pyright: ignore[reportArgumentType]
-    y = w.call("Conv", x, w.real(3, 4, 5, 0), shift, **_conv_attributes(w.node))
+    last = "channels_last" in w.node.attributes and w.node.attributes["channels_last"].value
+    x = w.call("Transpose", x, perm=[0, 3, 1, 2]) if last else x
+    y = w.call("Conv", x, w.real(3, 4, 5, 0), _scaled(w, 8, 1, 4), **_conv_attributes(w.node))
+    y = w.call("Transpose", y, perm=[0, 2, 3, 1]) if last else y
     return w.call("QuantizeLinear", y, w.inputs[6], w.inputs[7])
 
 
@@ -126,9 +65,7 @@ def _matmul_integer_to_float(w: Writer) -> ir.Value:
 
 
 def _dynamic_quantize_matmul(w: Writer) -> ir.Value:
-    w.call("DynamicQuantizeLinear", w.inputs[0])
-    x = w.call("DequantizeLinear", *w.made[-1].outputs)
-    return w.biased(w.call("MatMul", x, w.real(1, 2, 3, -1)), 4)
+    return w.biased(w.call("MatMul", w.dynamic(_given(w, 0)), w.real(1, 2, 3, -1)), 4)
 
 
 def _centred(w: Writer, index: int, zero: int) -> ir.Value:
@@ -138,9 +75,7 @@ def _centred(w: Writer, index: int, zero: int) -> ir.Value:
 
 
 def _counted(w: Writer, axis: int) -> ir.Value:
-    stored = w.array(1)
-    assert stored is not None
-    return w.weight(1, dequantised(stored, np.ones((), "float32"), w.array(3), axis=axis))
+    return w.weight(1, dequantised(_content(w, 1), np.ones((), "float32"), w.array(3), axis=axis))
 
 
 def _matmul_integer(w: Writer) -> ir.Value:
@@ -150,57 +85,88 @@ def _matmul_integer(w: Writer) -> ir.Value:
 def _qgemm(w: Writer) -> ir.Value:
     flags = {name: a.value for name, a in w.node.attributes.items()}
     x = w.call("DequantizeLinear", *w.inputs[:3])
-    bias, scales = w.array(6), (w.array(1), w.array(4))
-    shift = None
-    if bias is not None:
-        shift = w.weight(6, bias * (np.float32(scales[0]) * np.asarray(scales[1], "float32")))  # pyright: ignore[reportArgumentType]
+    shift = _scaled(w, 6, 1, 4)
     weight = w.real(3, 4, 5, 0 if flags.get("transB") else 1)
     alpha = flags.pop("alpha", 1.0)  # scales the bias as well
     y = w.call("Gemm", x, weight, shift, alpha=alpha, beta=alpha, **flags)
     return y if w.inputs[7] is None else w.call("QuantizeLinear", y, w.inputs[7], w.inputs[8])
 
 
+def _times(w: Writer, weight: Any) -> ir.Value:
+    """The product with a weight that has its columns first."""
+    return w.call("MatMul", w.inputs[0], w.call("Transpose", w.weight(1, weight), perm=[1, 0]))
+
+
 def _matmul_nbits(w: Writer) -> ir.Value:
-    sizes = {name: int(a.value) for name, a in w.node.attributes.items()}
-    content, scales = w.array(1), w.array(2)
-    assert content is not None
-    assert scales is not None
+    sizes = _numbers(w.node)
     form = (sizes["K"], sizes["N"], sizes.get("bits", 4), sizes["block_size"])
-    weight = w.weight(1, from_blocks(content, scales, w.array(3), *form))
-    return w.biased(w.call("MatMul", w.inputs[0], w.call("Transpose", weight, perm=[1, 0])), 5)
+    return w.biased(_times(w, from_blocks(_content(w, 1), _content(w, 2), w.array(3), *form)), 5)
+
+
+def _matmul_bnb4(w: Writer) -> ir.Value:
+    sizes = _numbers(w.node)
+    form = (sizes["K"], sizes["N"], sizes["quant_type"], sizes["block_size"])
+    return _times(w, from_bnb4(_content(w, 1), _content(w, 2), *form))
+
+
+def _gather_block_quantized(w: Writer) -> ir.Value:
+    sizes = {"bits": 4, "gather_axis": 0, "quantize_axis": 1, "block_size": 128} | _numbers(w.node)
+    form = {"axis": sizes["quantize_axis"], "block": sizes["block_size"]}
+    given = (_content(w, 0), _content(w, 2), w.array(3))
+    packed = _given(w, 0).dtype == ir.DataType.UINT8
+    table = from_bytes(*given, sizes["bits"], **form) if packed else dequantised(*given, **form)
+    return w.call("Gather", w.weight(0, table), w.inputs[1], axis=sizes["gather_axis"])
+
+
+def _qattention(w: Writer) -> tuple[ir.Value, ...]:
+    x = w.call("DequantizeLinear", w.inputs[0], w.inputs[3], w.inputs[6])
+    given = (x, w.real(1, 4, 7, -1), w.inputs[2], w.inputs[5], w.inputs[8])
+    return w.calls("Attention", *given, outputs=len(w.node.outputs), domain=w.node.domain, **w.node.attributes)
+
+
+def _qembed_layer_normalization(w: Writer) -> tuple[ir.Value, ...]:
+    weights = [None if w.array(i) is None else w.real(i, i + 6, i + 11, 0) for i in range(2, 7)]
+    given = (*w.inputs[:2], *weights, w.inputs[7])
+    return w.calls("EmbedLayerNormalization", *given, outputs=2, domain=w.node.domain, **w.node.attributes)
 
 
 def _conv_integer(w: Writer) -> ir.Value:
     return w.call("Conv", _centred(w, 0, 2), _counted(w, 0), **_conv_attributes(w.node))
 
 
-_RULES: dict[str, tuple[int, Callable[[Writer], ir.Value]]] = {
-    "QLinearConv": (3, _qlinear_conv),
-    "QGemm": (3, _qgemm),
-    "MatMulNBits": (1, _matmul_nbits),
-    "QLinearMatMul": (3, _qlinear_matmul),
-    "MatMulIntegerToFloat": (1, _matmul_integer_to_float),
-    "DynamicQuantizeMatMul": (1, _dynamic_quantize_matmul),
-    "MatMulInteger": (1, _matmul_integer),
-    "ConvInteger": (1, _conv_integer),
+_RULES: dict[str, tuple[tuple[int, ...], Callable[[Writer], ir.Value | tuple[ir.Value, ...]]]] = {
+    "QLinearConv": ((3, 8), _qlinear_conv),
+    "QGemm": ((3, 6), _qgemm),
+    "MatMulNBits": ((1,), _matmul_nbits),
+    "MatMulBnb4": ((1,), _matmul_bnb4),
+    "QLinearMatMul": ((3,), _qlinear_matmul),
+    "MatMulIntegerToFloat": ((1,), _matmul_integer_to_float),
+    "DynamicQuantizeMatMul": ((1,), _dynamic_quantize_matmul),
+    "DynamicQuantizeLSTM": ((1, 2), dynamic_quantize_lstm),
+    "GatherBlockQuantized": ((0,), _gather_block_quantized),
+    "MatMulInteger": ((1,), _matmul_integer),
+    "ConvInteger": ((1,), _conv_integer),
+    "QAttention": ((1,), _qattention),
+    "QEmbedLayerNormalization": ((2, 3, 4, 5, 6), _qembed_layer_normalization),
 }
+"""For each operator the inputs that it stores in few bits, and the nodes that stand for it."""
 
 
-def write_floats(graph: ir.Graph, names: Collection[str]) -> None:
-    """Replace, in place, each node whose stored weight is among `names` by nodes with a float weight of that name.
+def write_floats(graph: ir.Graph, names: Set[str]) -> None:
+    """Replace, in place, each node of whose stored weights one is among `names` by nodes with float weights of such names.
 
     The whole numbers of a `MatMulInteger` or a `ConvInteger` are floats then, for the cast that comes next.
     """
     for part in all_graphs(graph):
         for node in [n for n in part if n.op_type in _RULES]:
-            index, rule = _RULES[node.op_type]
-            stored = node.inputs[index] if len(node.inputs) > index else None
-            if stored is None or f"{stored.name}{SUFFIX}" not in names:
+            stored, rule = _RULES[node.op_type]
+            given = [node.inputs[i] for i in stored if i < len(node.inputs)]
+            if names.isdisjoint(f"{value.name}{SUFFIX}" for value in given if value is not None):
                 continue
             writer = Writer(part, node)
-            result = rule(writer)
+            made = rule(writer)
             part.insert_before(node, writer.made)
-            result.name, old = node.outputs[0].name, node.outputs[0]
-            old.replace_all_uses_with(result, replace_graph_outputs=True)
-            result.shape, result.type = old.shape, None
+            for old, new in zip(node.outputs, made if isinstance(made, tuple) else (made,), strict=False):
+                new.name, new.shape, new.type = old.name, old.shape if old.is_graph_output() else None, None
+                old.replace_all_uses_with(new, replace_graph_outputs=True)
             part.remove(node, safe=True)

@@ -5,7 +5,16 @@ import numpy as np
 import pytest
 import torch
 
-from runtime.functional.quant import quantize, range_of, round_float4, round_float8, round_power, unrounded, wrap
+from runtime.functional.quant import (
+    quantize,
+    range_of,
+    round_dynamically,
+    round_float4,
+    round_float8,
+    round_power,
+    unrounded,
+    wrap,
+)
 
 EDGES = np.concatenate([np.linspace(-7, 7, 2001), np.linspace(-70000, 70000, 2001), np.linspace(-500, 500, 2001)])
 NUMBERS = np.concatenate([EDGES, [np.nan, 0.0, -0.0, 1e-9]]).astype(np.float32)
@@ -70,4 +79,5 @@ def test_a_range_holds_zero_and_every_number() -> None:
 
 def test_nothing_but_zero_has_no_range() -> None:
     scale, place = range_of(torch.zeros(3))
-    assert (float(scale), float(place)) == (0.0, 0.0)
+    assert (float(scale), float(place)) == (1.0, 0.0)
+    assert not round_dynamically(torch.zeros(3)).any()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from migrate.frontends.onnx.float_weights import SUFFIX, from_blocks
 from migrate.frontends.onnx.importer import OnnxBuilder
 from migrate.frontends.onnx.ops.contrib import MICROSOFT
 from migrate.frontends.onnx.ops.elementwise import cast
@@ -20,7 +21,6 @@ from migrate.frontends.onnx.ops.quant import (
     told,
 )
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
-from migrate.frontends.onnx.unquantised import SUFFIX, from_blocks
 from migrate.graph import Value
 
 onnx_op("QuantizeLinear", domain=MICROSOFT)(onnx_quantize_linear)
@@ -145,10 +145,11 @@ def microsoft_qlinear_average_pool(
     strides: Any = None,
 ) -> Value:
     """The mean of each window."""
-    if channels_last:
-        raise Unsupported("QLinearAveragePool with the channels last")
     form = {"auto_pad": auto_pad, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "pads": pads}
-    y = onnx_average_pool(b, real(b, X, x_scale, x_zero_point), kernel_shape=kernel_shape, strides=strides, **form)
+    x = real(b, X, x_scale, x_zero_point)
+    x = b.permute(x, (0, 3, 1, 2)) if channels_last else x
+    y = onnx_average_pool(b, x, kernel_shape=kernel_shape, strides=strides, **form)
+    y = b.permute(y, (0, 2, 3, 1)) if channels_last else y
     return coded(b, y, y_scale, y_zero_point, kind_of(b, y_zero_point))
 
 

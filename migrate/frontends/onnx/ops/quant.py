@@ -12,13 +12,13 @@ import numpy as np
 import onnx_ir as ir
 
 from migrate.errors import Diagnostic
+from migrate.frontends.onnx.float_weights import SUFFIX, dequantised
 from migrate.frontends.onnx.importer import OnnxBuilder
 from migrate.frontends.onnx.narrow import CARRIERS, RANGES, dtype_name
 from migrate.frontends.onnx.ops.conv import onnx_conv
 from migrate.frontends.onnx.ops.elementwise import cast, rounded
 from migrate.frontends.onnx.ops.matmul import onnx_matmul
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
-from migrate.frontends.onnx.unquantised import SUFFIX, dequantised
 from migrate.graph import InferenceError, Value
 
 UINT8 = 2  # the code of the type that is meant where none is given

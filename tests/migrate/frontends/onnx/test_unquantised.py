@@ -6,17 +6,22 @@ import onnxruntime
 import pytest
 
 from migrate.frontends.onnx import open_onnx
+from migrate.frontends.onnx.float_weights import unpacked
 from migrate.frontends.onnx.lift import opened
-from migrate.frontends.onnx.unquantised import unpacked
 from tests.migrate.frontends.onnx.ops.cases import Case, expected, feeds_of, model_of
+from tests.migrate.frontends.onnx.ops.test_contrib_blocks import CASES as BLOCKS
 from tests.migrate.frontends.onnx.ops.test_contrib_quant import CASES as CONTRIB
+from tests.migrate.frontends.onnx.ops.test_contrib_recurrent import CASES as RECURRENT
+from tests.migrate.frontends.onnx.ops.test_contrib_variants import CASES as VARIANTS
 from tests.migrate.frontends.onnx.ops.test_quant import CASES as QUANT
 
 STORED = {
     "QLinearConv": 3, "QLinearMatMul": 3, "MatMulIntegerToFloat": 1, "DynamicQuantizeMatMul": 1, "MatMulInteger": 1,
-    "ConvInteger": 1, "QGemm": 3, "MatMulNBits": 1,
+    "ConvInteger": 1, "QGemm": 3, "MatMulNBits": 1, "MatMulBnb4": 1, "GatherBlockQuantized": 0, "QAttention": 1,
+    "QEmbedLayerNormalization": 2, "DynamicQuantizeLSTM": 2,
 }  # fmt: skip
-CASES = [c for c in (*QUANT, *CONTRIB) if c.op in STORED and STORED[c.op] in c.constants]
+ALL = (*QUANT, *CONTRIB, *BLOCKS, *RECURRENT, *VARIANTS)
+CASES = [c for c in ALL if c.op in STORED and STORED[c.op] in c.constants]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
@@ -31,9 +36,8 @@ def test_an_operator_with_a_float_weight_computes_the_same(case: Case) -> None:
         ir.to_proto(rewritten).SerializeToString(), providers=["CPUExecutionProvider"]
     )
     made = session.run(None, feeds_of(case) | {name: given})
-    np.testing.assert_allclose(
-        made[0].astype("float32"), expected(case, model)[0].astype("float32"), rtol=1e-5, atol=1e-5
-    )
+    for got, want in zip(made, expected(case, model), strict=True):
+        np.testing.assert_allclose(got.astype("float32"), want.astype("float32"), rtol=1e-5, atol=1e-5)
 
 
 def _values(case: Case, name: str) -> np.ndarray:

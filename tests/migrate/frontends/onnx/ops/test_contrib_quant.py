@@ -39,6 +39,8 @@ CASES = [
     case("QLinearConcat", OUT, OUT_Z, A, S, Z, B, np.float32(0.03), np.uint8(90), attributes={"axis": 1}),
     case("QLinearGlobalAveragePool", A, S, Z, OUT, OUT_Z),
     case("QLinearAveragePool", A, S, Z, OUT, OUT_Z, attributes={"kernel_shape": [2, 2], "strides": [2, 1]}),
+    case("QLinearAveragePool", A, S, Z, OUT, OUT_Z, note="channels last",
+         attributes={"kernel_shape": [2, 2], "strides": [2, 1], "channels_last": 1}),
     case("QLinearWhere", A > 100, A, S, Z, B, np.float32(0.03), np.uint8(90), OUT, OUT_Z),
     case("MatMulIntegerToFloat", codes(3, 8), SIGNED, S, EACH, Z, np.zeros(5, np.int8), x(5), constants=(1, 2, 3, 4, 5, 6)),
     case("MatMulIntegerToFloat", codes(3, 8), codes(8, 5, seed=3), S, S, Z, np.uint8(9), note="one scale"),
