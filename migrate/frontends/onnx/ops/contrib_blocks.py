@@ -14,7 +14,7 @@ from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import Value
 
 
-@onnx_op("QAttention", domain=MICROSOFT, learns=("bias",))
+@onnx_op("QAttention", domain=MICROSOFT)
 def microsoft_qattention(
     b: OnnxBuilder,
     input: Value,
