@@ -60,7 +60,7 @@ def convert(
     seed: Seed = 0,
     trust_pickle: TrustPickle = False,
     loss: Loss = "auto",
-    optimizer: Annotated[str, typer.Option("--optimizer", help="adamw or sgd")] = "adamw",
+    optimizer: Annotated[str, typer.Option("--optimizer", help="auto, adamw, adam or sgd")] = "auto",
     freeze: Annotated[list[str] | None, typer.Option("--freeze", help="Pattern of tensors not to train.")] = None,
     trainable: Annotated[list[str] | None, typer.Option("--trainable", help="Pattern of tensors to train.")] = None,
     precision: Precision = "fp32",

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from migrate.errors import Exit, MigrateError, error
 
 Loss = Literal["auto", "cross_entropy", "bce", "mse"]
-Optimizer = Literal["adamw", "sgd"]
+Optimizer = Literal["auto", "adamw", "adam", "sgd"]
 Precision = Literal["fp32", "bf16", "fp16"]
 
 
@@ -27,7 +27,7 @@ class Options:
     seed: int = 0
     trust_pickle: bool = False
     loss: Loss = "auto"
-    optimizer: Optimizer = "adamw"
+    optimizer: Optimizer = "auto"
     precision: Precision = "fp32"
     freeze: tuple[str, ...] = ()
     trainable: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ import migrate
 from migrate.errors import Exit, MigrateError, error, printable
 from migrate.folders import install, package_in, refuse_taken, stage_beside
 from migrate.options import Options, with_examples
-from migrate.training import choose_trainable, train_settings
+from migrate.training import choose_trainable, rule_of, train_settings
 
 if TYPE_CHECKING:
     from torch import nn
@@ -87,7 +87,7 @@ def convert(
     """
     from migrate.codegen import write_package
     from migrate.facts import build_report
-    from migrate.opmap import audit_package, load_target, resolve
+    from migrate.opmap import load_target, resolve
 
     options = with_examples(options, example_inputs)
     chosen = load_target(target)
@@ -99,10 +99,7 @@ def convert(
     with stage_beside(folder) as stage:
         options.progress("writing the package")
         staged = write_package(plan, stage / "package", target=resolve(chosen))
-        options.progress(f"auditing a training step on {chosen.name}")
-        audit = audit_package(
-            staged, name, chosen, batch=options.batch_size, precision=options.precision, optimizer=options.optimizer
-        )
+        audit = _audit(staged, plan, chosen, options)
         verification = _verify(staged, plan, opened, options) if options.verify else None
         report = build_report(
             "convert",
@@ -221,9 +218,9 @@ def _prepare(opened: Opened, options: Options) -> Opened:
 
 
 def _plan(opened: Opened, name: str, options: Options) -> PackagePlan:
-    from migrate.codegen import Settings, Source, plan_package
+    from migrate.codegen import Source, plan_package
 
-    train = train_settings(opened.graph, options)
+    settings = train_settings(opened.graph, options, opened.setup)
     source = Source(
         name=opened.name,
         sha256=opened.sha256,
@@ -231,14 +228,14 @@ def _plan(opened: Opened, name: str, options: Options) -> PackagePlan:
         tool_version=migrate.__version__,
     )
     options.progress("planning the package")
-    return plan_package(opened.graph, name=name, settings=Settings(loss=options.loss, train=train), source=source)
+    return plan_package(opened.graph, name=name, settings=settings, source=source)
 
 
 def _checked(
     source: Any, targets: Sequence[str], options: Options
 ) -> tuple[Opened, PackagePlan, list[tuple[Target, Audit]]]:
     from migrate.codegen import write_package
-    from migrate.opmap import audit_package, load_target, resolve
+    from migrate.opmap import load_target, resolve
 
     chosen = [load_target(target) for target in targets]
     found: list[tuple[Target, Audit]] = []
@@ -248,12 +245,16 @@ def _checked(
     with tempfile.TemporaryDirectory(prefix="migrate-") as stage:
         staged = write_package(plan, Path(stage) / "package", target=resolve(chosen[0]), weights=False)
         for target in chosen:
-            options.progress(f"auditing a training step on {target.name}")
-            audit = audit_package(
-                staged, name, target, batch=options.batch_size, precision=options.precision, optimizer=options.optimizer
-            )
-            found.append((target, audit))
+            found.append((target, _audit(staged, plan, target, options)))
     return opened, plan, found
+
+
+def _audit(staged: Path, plan: PackagePlan, target: Target, options: Options) -> Audit:
+    from migrate.opmap import audit_package
+
+    options.progress(f"auditing a training step on {target.name}")
+    batch, precision, rule = options.batch_size, options.precision, rule_of(plan.settings)
+    return audit_package(staged, plan.name, target, batch=batch, precision=precision, optimizer=rule)
 
 
 def _verify(staged: Path, plan: PackagePlan, opened: Opened, options: Options) -> Any:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
 from migrate.graph import Graph
 from migrate.graph.placeholder import has_placeholder_weights
 from migrate.options import Options
 
-LEARNING_RATES = {"adamw": 1e-4, "sgd": 1e-3}
+if TYPE_CHECKING:
+    from migrate.codegen import Settings
+    from migrate.frontends.pytorch.setup import TrainingSetup
+
+LEARNING_RATES = {"adamw": 1e-4, "adam": 1e-4, "sgd": 1e-3}
 """For fine-tuning, since a package starts from the source's weights."""
-FRESH_RATES = {"adamw": 1e-3, "sgd": 1e-2}
+FRESH_RATES = {"adamw": 1e-3, "adam": 1e-3, "sgd": 1e-2}
 """From new weights, where normalisation keeps the activations in bounds; AlexNet and GoogLeNet, without it, diverge."""
 
 NOT_TRAINED = Diagnostic(
@@ -61,17 +65,40 @@ def _refuse_complex(graph: Graph) -> None:
         raise MigrateError(what, Exit.UNSUPPORTED)
 
 
-def train_settings(graph: Graph, options: Options) -> dict[str, dict[str, Any]]:
-    """The tables of train.toml that depend on the source or on the user."""
+def train_settings(graph: Graph, options: Options, setup: TrainingSetup | None = None) -> Settings:
+    """The loss, and the tables of train.toml that depend on the source or on the user; what the user names is stronger.
+
+    Args:
+        graph: what is trained; it is told what could not be carried over.
+        options: of the run.
+        setup: how the source's user trains it, where the source says so.
+    """
+    from migrate.codegen import Settings
+    from migrate.training_setup import Carried, carry
+
+    carried = carry(setup) if setup is not None else Carried()
+    graph.notes.extend(carried.notes)
     fresh = has_placeholder_weights(graph)
     if fresh:
         graph.notes.append(NOT_TRAINED)
     rates = FRESH_RATES if fresh and _is_normalised(graph) else LEARNING_RATES
-    return {
+    name = "adamw" if options.optimizer == "auto" else options.optimizer
+    tables = {
         "train": {"pretrained": not fresh},
-        "optimizer": {"name": options.optimizer, "lr": rates[options.optimizer]},
+        "optimizer": {"name": name, "lr": rates[name]},
         "precision": {"mode": options.precision},
     }
+    own_rule, own_loss = options.optimizer == "auto", options.loss == "auto"
+    return Settings(
+        loss=carried.loss if carried.loss is not None and own_loss else options.loss,
+        train=tables | (carried.tables if own_rule else {}),
+        carried=carried.whole and own_rule and own_loss,
+    )
+
+
+def rule_of(settings: Settings) -> str:
+    """The optimizer's name."""
+    return settings.train["optimizer"]["name"]
 
 
 def _is_normalised(graph: Graph) -> bool:

@@ -22,7 +22,14 @@ ARROWS: dict[str, set[str]] = {
     "migrate.verify": {"migrate.graph", "runtime"},
     "migrate.options": set(),
     "migrate.folders": set(),
-    "migrate.training": {"migrate.options", "migrate.graph"},
+    "migrate.training": {
+        "migrate.options",
+        "migrate.graph",
+        "migrate.codegen",
+        "migrate.frontends",
+        "migrate.training_setup",
+    },
+    "migrate.training_setup": {"migrate.codegen", "migrate.frontends", "runtime"},
     "migrate.sources": {"migrate.graph", "migrate.frontends", "migrate.options"},
     "migrate.listing": {"migrate.opmap", "migrate.frontends"},
     "migrate.facts": {

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
-from migrate.codegen.plan import LossTerm, SpecPlan
+from migrate.codegen.plan import CarriedLoss, LossTerm, SpecPlan
 from migrate.errors import Exit, MigrateError, error
 from migrate.graph.final import final_activation
 from migrate.graph.ir import Graph, Node, Value
 
 LOSSES = ("auto", "cross_entropy", "bce", "mse")
+OF_CLASSES = ("cross_entropy", "nll_loss")  # whose target is the number of a class, axis 1 of the output
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ def class_axis(output: Output) -> int:
     return axis % rank
 
 
-def loss_terms(outputs: list[Output], specs: tuple[SpecPlan, ...], loss: str) -> tuple[LossTerm, ...]:
+def loss_terms(outputs: list[Output], specs: tuple[SpecPlan, ...], loss: str | CarriedLoss) -> tuple[LossTerm, ...]:
     """The loss of each floating-point output.
 
     Where one is computed on logits, so are all, since a model runs once for a batch: the others activate theirs first.
@@ -49,6 +51,8 @@ def loss_terms(outputs: list[Output], specs: tuple[SpecPlan, ...], loss: str) ->
     Raises:
         MigrateError: no output can be trained, or the loss is unknown.
     """
+    if isinstance(loss, CarriedLoss):
+        return (_carried(outputs, specs, loss),)
     if loss not in LOSSES:
         problem = error("MIG110", f"unknown loss {loss!r}", todo=f"choose one of {', '.join(LOSSES)}")
         raise MigrateError([problem], Exit.USAGE)
@@ -66,6 +70,31 @@ def loss_terms(outputs: list[Output], specs: tuple[SpecPlan, ...], loss: str) ->
     if any(term.kind != "mse" for term in terms):
         terms = [term if term.on_logits else _activating(term, outputs[term.output]) for term in terms]
     return tuple(terms)
+
+
+def _carried(outputs: list[Output], specs: tuple[SpecPlan, ...], loss: CarriedLoss) -> LossTerm:
+    """The user's loss, on the first output as the module returns it."""
+    spec, rank = specs[0], outputs[0].value.rank
+    of_classes = loss.function in OF_CLASSES and loss.dtype in (None, "int64") and rank > 1
+    shape = (*spec.shape[:1], *spec.shape[2:]) if of_classes else spec.shape
+    if loss.shape is not None:
+        shape = (*spec.shape[:1], *loss.shape[1:]) if spec.batch_axis == 0 else loss.shape
+    classes = spec.shape[1] if of_classes else None
+    target = SpecPlan(
+        name="target",
+        shape=shape,
+        dtype=loss.dtype or ("int64" if of_classes else "float32"),
+        high=classes if isinstance(classes, int) else None,
+        batch_axis=spec.batch_axis,
+    )
+    given = "output" if len(outputs) == 1 else "outputs[0]"
+    options = "".join(f", {name}={_option(value, given)}" for name, value in loss.options.items())
+    text = f"F.{loss.function}({given}, {{}}{options})"
+    return LossTerm(output=0, kind=loss.function, text=text, target=target, on_logits=outputs[0].activation is None)
+
+
+def _option(value: Any, given: str) -> str:
+    return f"{given}.new_tensor({list(value)!r})" if isinstance(value, tuple) else repr(value)
 
 
 def _activating(term: LossTerm, output: Output) -> LossTerm:

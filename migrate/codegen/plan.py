@@ -124,11 +124,28 @@ class LossTerm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What the user chose: the loss, and tables of train.toml that differ from the defaults."""
+class CarriedLoss:
+    """The user's own loss: a function of torch.nn.functional, options that are not its defaults, and what its target is.
 
-    loss: str = "auto"
+    `shape` is that of a batch, its first axis the batch; it and `dtype` are None where no target is known.
+    """
+
+    function: str
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    dtype: str | None = None
+    shape: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the user chose: the loss, and tables of train.toml that differ from the defaults.
+
+    `carried` says that both are the source's own, nothing left out.
+    """
+
+    loss: str | CarriedLoss = "auto"
     train: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    carried: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,3 +178,8 @@ class PackagePlan:
     tensors: tuple[TensorPlan, ...]
     modules: Mapping[str, tuple[str, ...]]
     outputs_of: Mapping[str, str]
+
+    @property
+    def carried(self) -> bool:
+        """Whether the package trains as the source's user does, nothing left out."""
+        return self.settings.carried

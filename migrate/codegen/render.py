@@ -72,7 +72,11 @@ def doctext(text: Any) -> str:
 
 
 def toml(value: Any) -> str:
-    """A value as TOML."""
+    """A value as TOML; tables in a list are written inline."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {toml(each)}" for key, each in value.items()) + " }"  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml, value))}]"  # pyright: ignore[reportUnknownArgumentType]
     return json.dumps(value)
 
 
@@ -139,7 +143,7 @@ def _loss(plan: PackagePlan) -> _Loss:
     kinds = {"cross_entropy": "cross entropy", "bce": "binary cross entropy", "mse": "mean squared error"}
     many = len(plan.losses) > 1
     terms = [t.text.format(f"targets[{i}]" if many else "target") for i, t in enumerate(plan.losses)]
-    names = ", ".join(dict.fromkeys(kinds[t.kind] for t in plan.losses))
+    names = ", ".join(dict.fromkeys(kinds.get(t.kind, t.kind.replace("_", " ")) for t in plan.losses))
     on_logits = plan.has_logits and all(t.on_logits for t in plan.losses)
     return _Loss(
         doc=f"The {names} of a batch{', summed over the outputs' if many else ''}.".replace("'", ""),

@@ -38,6 +38,7 @@ from migrate.opmap.trace import TraceRow
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 OPTIMIZERS: dict[str, Callable[[Iterable[Tensor]], torch.optim.Optimizer]] = {
     "adamw": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3, foreach=True),
+    "adam": lambda parameters: torch.optim.Adam(parameters, lr=1e-3, foreach=True),
     "sgd": lambda parameters: torch.optim.SGD(parameters, lr=1e-2, momentum=0.9, foreach=True),
 }
 

@@ -10,6 +10,7 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -157,14 +158,47 @@ def learn(package: str, model: nn.Module, inputs: tuple[Tensor, ...], seed: int,
     return {}
 
 
+def loop(package: str, model: nn.Module, path: Path) -> dict[str, Any]:
+    """Train by the package's own settings, on the batch and in the precision of the file at `path`; write the losses there."""
+
+    def part(name: str) -> Any:
+        return importlib.import_module(f"{package}.{name}")
+
+    given, settings = load_file(path), part("runtime.train.settings").load_settings(Path(package) / "train.toml")
+    double, learning = part("runtime.verify.double").double, part("runtime.verify.learning")
+    wide = bool(given["float64"].item())
+    batch = {name: double(tensor) if wide else tensor for name, tensor in given.items()}
+    inputs, targets = (
+        tuple(batch[f"{name}.{i}"] for i in range(sum(key.startswith(f"{name}.") for key in batch)))
+        for name in ("inputs", "targets")
+    )
+    schedule, horizon = part("runtime.train.schedule"), settings.schedule.decay_steps or settings.train.steps
+    losses: list[float] = []
+    with learning.in_float64(model) if wide else nullcontext():
+        optimizer = part("runtime.train.optimizer").build_optimizer(model.train(), settings.optimizer)
+        for step in range(int(given["steps"].item())):
+            with part("runtime.verify.without_dropout").WithoutDropout():
+                loss = part("loss").compute_loss(model, inputs, targets)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), settings.optimizer.clip_norm or float("inf"))
+            schedule.set_lr(optimizer, settings.optimizer.lr * schedule.lr_factor(step, settings.schedule, horizon))
+            optimizer.step()
+            losses.append(float(loss.detach()))
+    save_file({"losses": torch.tensor(losses, dtype=torch.float64)}, path)
+    return {}
+
+
 def main(package: str, task: str, case_name: str, seed: int, out: Path) -> dict[str, Any]:
-    """One task: `learn`, `accept` a right package (marks, settings, direction) or `locate` a wrong gradient."""
+    """One task: `learn`, `loop`, `accept` a right package (marks, settings, direction) or `locate` a wrong gradient."""
     sys.path.insert(0, str(Path.cwd()))
     load_model = importlib.import_module(package).load_model
     golden = importlib.import_module(f"{package}.runtime.verify.golden")
     fingerprint = importlib.import_module(f"{package}.runtime.verify.fingerprint")
-    case = golden.read_golden(Path("checks")).case(case_name)
     model: nn.Module = load_model().eval()
+    if task == "loop":
+        return loop(package, model, out)
+    case = golden.read_golden(Path("checks")).case(case_name)
     if task == "settings":
         return {"settings": settings_of(model)}
     if task == "learn":

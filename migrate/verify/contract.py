@@ -75,6 +75,13 @@ class Oracle(Protocol):
         """What the source itself does when it learns, as `runtime.verify.learning` measures it; None where it cannot."""
         ...
 
+    def losses(self, steps: int) -> dict[str, Tensor] | None:
+        """The `losses` of the user's own loop, its batch (`inputs.0`, `targets.0`, ...), and whether it ran in `float64`.
+
+        None where the source says nothing of it.
+        """
+        ...
+
     def settings(self) -> dict[str, dict[str, float]]:
         """For each node what it fixes about training, in torch's terms: `momentum`, `eps`, `p`."""
         ...
@@ -159,6 +166,11 @@ class Plan(Protocol):
     @property
     def sizes(self) -> Mapping[str, int]:
         """The defaults of the free sizes."""
+        ...
+
+    @property
+    def carried(self) -> bool:
+        """Whether the package trains as the source's user does, nothing left out."""
         ...
 
     @property

@@ -28,6 +28,7 @@ from migrate.verify.locate import first_difference, module_of
 from migrate.verify.notes import no_differences, not_located, parity
 from migrate.verify.overrides import conflicts, perturbed_overrides
 from migrate.verify.process import ask_package, verify_package
+from migrate.verify.user_loop import user_loop_rows
 
 if TYPE_CHECKING:
     from runtime.verify.golden import GoldenCase
@@ -122,6 +123,8 @@ def _verify(run: _Run, batches: Sequence[int]) -> None:
     run.rows += list(_rows_of(verify_package(run.package_dir, run.name), goldens, run.oracle.engine))
     if all(row.passed for row in run.rows if row.decides):
         _learning(run, _largest(run, goldens))
+    if run.plan.carried and all(row.passed for row in run.rows if row.decides):
+        run.rows += user_loop_rows(run.oracle, run.ask)
     if all(row.passed for row in run.rows if row.decides):
         _accept(run, goldens)
     if not all(row.passed for row in run.rows if row.decides):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch.optim import Optimizer
 
 from ..kernels import FusedAdamW
 from ..package import PackageError
+from .schedule import set_lr
 from .settings import OptimizerSettings
 
 _NORMS = (
@@ -25,28 +27,47 @@ def _is_vector(parameter: Tensor) -> bool:
     return parameter.numel() == max(parameter.shape, default=1)
 
 
-def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Two groups of `(name, parameter)` pairs: decayed weights, and norms, biases and scales, which are not decayed.
+def parameter_groups(model: nn.Module, settings: OptimizerSettings) -> list[dict[str, Any]]:
+    """Groups of `(name, parameter)` pairs: those of the settings, then decayed weights, then what is not decayed.
+
+    A parameter belongs to the first group that has a pattern of its name.
 
     Raises:
-        PackageError: nothing is trainable.
+        PackageError: nothing is trainable, or a pattern matches nothing.
     """
     norms = {id(p) for m in model.modules() if isinstance(m, _NORMS) for p in m.parameters(recurse=False)}
-    decayed: list[tuple[str, Tensor]] = []
-    free: list[tuple[str, Tensor]] = []
+    named: list[dict[str, Any]] = [
+        {"params": [], "lr_ratio": g.lr_ratio, "weight_decay": g.weight_decay} for g in settings.groups
+    ]
+    decayed: dict[str, Any] = {"params": [], "weight_decay": settings.weight_decay}
+    free: dict[str, Any] = {"params": [], "weight_decay": 0.0}
+    idle = {pattern for g in settings.groups for pattern in g.parameters}
     for name, parameter in model.named_parameters():
-        if parameter.requires_grad:
-            exempt = id(parameter) in norms or _is_vector(parameter) or name.rpartition(".")[2].startswith("bias")
-            (free if exempt else decayed).append((name, parameter))
-    if not decayed and not free:
+        if not parameter.requires_grad:
+            continue
+        matching = [[p for p in g.parameters if fnmatchcase(name, p)] for g in settings.groups]
+        idle -= {pattern for patterns in matching for pattern in patterns}
+        exempt = id(parameter) in norms or _is_vector(parameter) or name.rpartition(".")[2].startswith("bias")
+        rest = free if exempt and settings.decayed == "weights" else decayed
+        group = next((g for g, found in zip(named, matching, strict=True) if found), rest)
+        group["params"].append((name, parameter))
+    if idle:
+        raise PackageError(f"optimizer.groups: no trained parameter is called {min(idle)!r}")
+    groups = [group for group in (*named, decayed, free) if group["params"]]
+    if not groups:
         raise PackageError("the model has no trainable parameter; see --trainable of the conversion")
-    groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": free, "weight_decay": 0.0}]
-    return [group for group in groups if group["params"]]
+    return groups
 
 
 def build_optimizer(model: nn.Module, settings: OptimizerSettings) -> Optimizer:
     """The one place that decides which optimizer implementation runs."""
-    groups = parameter_groups(model, settings.weight_decay)
+    groups = parameter_groups(model, settings)
     if settings.name == "sgd":
-        return torch.optim.SGD(groups, lr=settings.lr, momentum=settings.momentum)
-    return FusedAdamW(groups, lr=settings.lr, betas=settings.betas, eps=settings.eps)
+        momentum, dampening, nesterov = settings.momentum, settings.dampening, settings.nesterov
+        optimizer = torch.optim.SGD(groups, lr=settings.lr, momentum=momentum, dampening=dampening, nesterov=nesterov)
+    elif settings.name == "adam":
+        optimizer = torch.optim.Adam(groups, lr=settings.lr, betas=settings.betas, eps=settings.eps)
+    else:
+        optimizer = FusedAdamW(groups, lr=settings.lr, betas=settings.betas, eps=settings.eps)
+    set_lr(optimizer, settings.lr)
+    return optimizer

@@ -8,9 +8,9 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from ..package import PackageError
 
@@ -41,26 +41,50 @@ class TrainSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OptimizerSettings:
-    """`[optimizer]`. `momentum` is SGD's, `betas` and `eps` are AdamW's; `clip_norm = 0` does not clip."""
+class GroupSettings:
+    """`[[optimizer.groups]]`: parameters by patterns of their names, the ratio of their rate to `optimizer.lr`, their decay."""
 
-    name: str = _choice("adamw", "adamw", "sgd")
+    parameters: tuple[str, ...] = ()
+    lr_ratio: float = _least(1.0, 0.0)
+    weight_decay: float = _least(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizerSettings:
+    """`[optimizer]`. `betas` and `eps` are Adam's and AdamW's, the last three keys before the groups SGD's.
+
+    `clip_norm = 0` does not clip. `decayed` says which parameters are decayed that no group names: "weights" leaves out
+    norms, biases and scales.
+    """
+
+    name: str = _choice("adamw", "adamw", "adam", "sgd")
     lr: float = _least(1e-3, 0.0)
     weight_decay: float = _least(0.01, 0.0)
+    decayed: str = _choice("weights", "weights", "all")
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = _least(1e-8, 0.0)
-    momentum: float = _least(0.9, 0.0)
     clip_norm: float = _least(1.0, 0.0)
+    momentum: float = _least(0.9, 0.0)
+    dampening: float = _least(0.0, 0.0)
+    nesterov: bool = False
+    groups: tuple[GroupSettings, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleSettings:
-    """`[schedule]`. The cosine ends at step `decay_steps`; 0 takes `train.steps`."""
+    """`[schedule]`. Cosine and linear decay end at step `decay_steps`; 0 takes `train.steps`.
 
-    name: str = _choice("cosine", "cosine", "constant")
+    `step_size` and `gamma` are those of "step", `milestones` and `gamma` of "multistep", counted from the end of the warm-up.
+    """
+
+    name: str = _choice("cosine", "cosine", "linear", "constant", "step", "multistep")
     warmup_steps: int = _least(0, 0)
+    warmup_from: float = _least(0.0, 0.0)
     min_lr_ratio: float = _least(0.1, 0.0)
     decay_steps: int = _least(0, 0)
+    step_size: int = _least(1, 1)
+    milestones: tuple[int, ...] = ()
+    gamma: float = _least(0.1, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +151,18 @@ def _unknown(what: str, name: str, known: Sequence[str]) -> PackageError:
     return PackageError(f"unknown {what} {name!r}; {hint}")
 
 
+def _listed(key: str, value: Any, item: type) -> tuple[Any, ...]:
+    """A list whose items are all of one kind; one of tables has a dataclass for each."""
+    if not isinstance(value, list | tuple):
+        raise PackageError(f"{key} = {value!r} must be a list")
+    items: Sequence[Any] = value
+    if is_dataclass(item):
+        if not all(isinstance(each, Mapping) for each in items):
+            raise PackageError(f"{key} must be a list of tables, as in [[{key}]]")
+        return tuple(_table(key, item, each) for each in items)
+    return tuple(_converted(key, each, item) for each in items)
+
+
 def _converted(key: str, value: Any, kind: Any) -> Any:
     if kind is float and type(value) is int:
         return float(value)
@@ -136,6 +172,8 @@ def _converted(key: str, value: Any, kind: Any) -> Any:
         if isinstance(value, list | tuple) and len(value) == 2 and all(type(v) in (int, float) for v in value):
             return float(value[0]), float(value[1])
         raise PackageError(f"{key} = {value!r} must be two numbers, as in {key}=[0.9, 0.999]")
+    if get_origin(kind) is tuple:
+        return _listed(key, value, get_args(kind)[0])
     raise PackageError(f"{key} = {value!r} must be of type {kind.__name__}")
 
 

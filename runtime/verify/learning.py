@@ -105,14 +105,14 @@ def learning_of(
             return learning_of(module, run, inputs, seed, rate, training, float64=True)
         except Exception:  # a module may ask for float32 in as many ways as there are modules
             return learning_of(module, run, inputs, seed, rate, training, float64=False)
-    with _doubled(module) if float64 else nullcontext():
+    with in_float64(module) if float64 else nullcontext():
         given = [double(t) for t in inputs] if float64 else list(inputs)
         found = _learning_of(module, lambda: run(given), seed, rate, training)
     return {**found, "float64": torch.tensor(int(float64))}
 
 
 def _learning_of(module: nn.Module, call: Call, seed: int, rate: float | None, training: bool) -> dict[str, Tensor]:
-    with torch.random.fork_rng(devices=[]), torch.enable_grad(), _as_found(module) as put_back:
+    with torch.random.fork_rng(devices=[]), torch.enable_grad(), as_found(module) as put_back:
         if not training:
             return _measured(module, call, seed, "evaluation")
         module.eval()
@@ -138,7 +138,7 @@ def _measured(module: nn.Module, call: Call, seed: int, mode: str) -> dict[str, 
 
 
 @contextmanager
-def _doubled(module: nn.Module) -> Generator[None]:
+def in_float64(module: nn.Module) -> Generator[None]:
     """The module in float64 inside; afterwards its parameters and buffers are the tensors that they were."""
     buffers = [(m, name, buffer) for m in module.modules() for name, buffer in m._buffers.items()]
     parameters = [(p, p.data) for p in module.parameters()]
@@ -155,7 +155,7 @@ def _doubled(module: nn.Module) -> Generator[None]:
 
 
 @contextmanager
-def _as_found(module: nn.Module) -> Generator[Callable[[], None]]:
+def as_found(module: nn.Module) -> Generator[Callable[[], None]]:
     """Put back the state at the end, or when asked; and the modes at the end, whatever the module raises."""
     state = {name: tensor.detach().clone() for name, tensor in _all_tensors(module).items()}
     modes = {m: m.training for m in module.modules()}

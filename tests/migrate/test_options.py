@@ -25,5 +25,5 @@ def test_a_batch_has_samples(given: dict[str, Any]) -> None:
 
 def test_the_defaults() -> None:
     options = Options()
-    assert (options.loss, options.optimizer, options.precision) == ("auto", "adamw", "fp32")
+    assert (options.loss, options.optimizer, options.precision) == ("auto", "auto", "fp32")
     assert options.verify and not options.strict and not options.overwrite

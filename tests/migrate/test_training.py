@@ -59,5 +59,5 @@ def test_a_complex_parameter_is_refused() -> None:
 @pytest.mark.parametrize(("fill", "pretrained"), [(None, True), (0.02, False)])
 def test_a_source_without_trained_weights_starts_afresh_and_says_so(fill: float | None, pretrained: bool) -> None:
     made = graph(fill)
-    assert train_settings(made, Options())["train"]["pretrained"] is pretrained
+    assert train_settings(made, Options()).train["train"]["pretrained"] is pretrained
     assert [n.code for n in made.notes if n.code == "MIG314"] == ([] if pretrained else ["MIG314"])

@@ -138,6 +138,9 @@ class OnnxOracle:
         """The names of an ONNX file are no keys of a state."""
         return
 
+    def losses(self, steps: int) -> None:
+        """An ONNX file says nothing of how it is trained."""
+
     def learning(self, inputs: Sequence[Array], seed: int) -> None:
         """ONNX Runtime does not train."""
         del inputs, seed

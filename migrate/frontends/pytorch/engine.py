@@ -89,6 +89,10 @@ class WorkerEngine:
         found = self._ask("engine:task_run", given)
         return [found[f"output/{i}"] for i in range(len(found))]
 
+    def loop(self, steps: int) -> Tensors:
+        """The losses of the user's own training loop, and the batch that it ran on."""
+        return self._ask("engine_loop:task_loop", {}, steps=steps)
+
     def learn(self, inputs: Sequence[Tensor], seed: int) -> Tensors:
         """What `runtime.verify.learning` measures."""
         return self._ask("engine:task_learn", {f"input/{i}": t for i, t in enumerate(inputs)}, seed=seed)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import math
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +13,10 @@ from migrate.frontends.pytorch.setup import GroupFact, LossFact, OptimizerFact, 
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+
+
+RATES = 20_000
+"""At how many steps a scheduler is asked for its rate."""
 
 
 def read_setup(module: nn.Module, parts: Mapping[str, Any]) -> tuple[TrainingSetup, tuple[Diagnostic, ...]]:
@@ -29,11 +36,9 @@ def read_setup(module: nn.Module, parts: Mapping[str, Any]) -> tuple[TrainingSet
         loss = None
     found = TrainingSetup(
         optimizer=None if optimizer is None else _optimizer(module, optimizer),
-        scheduler=None
-        if scheduler is None
-        else SchedulerFact(cls=_name(type(scheduler)), settings=_settings(scheduler)),
+        scheduler=None if scheduler is None else _scheduler(scheduler),
         loss=None if loss is None else _loss(loss),
-        batch=dict(_batch(parts.get("batch"), notes)),
+        batch=dict(batch_of(parts.get("batch"), notes)),
     )
     return found, tuple(notes)
 
@@ -47,7 +52,39 @@ def _optimizer(module: nn.Module, optimizer: Any) -> OptimizerFact:
         )
         for group in optimizer.param_groups
     ]
-    return OptimizerFact(cls=_name(type(optimizer)), groups=tuple(groups))
+    given = {key for group in groups for key in group.parameters}
+    untrained = tuple(key for key, p in module.named_parameters() if p.requires_grad and key not in given)
+    return OptimizerFact(cls=_name(type(optimizer)), groups=tuple(groups), untrained=untrained)
+
+
+def _scheduler(scheduler: Any) -> SchedulerFact:
+    """The scheduler asked for its rates; it and its optimizer are as before."""
+    optimizer = scheduler.optimizer
+    before, groups = copy.deepcopy(scheduler.state_dict()), [dict(group) for group in optimizer.param_groups]
+    rates: list[float] = []
+    ratios: list[float] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of steps that the optimizer did not take
+        try:
+            for _ in range(RATES):
+                now = [float(group["lr"]) for group in optimizer.param_groups]
+                ratios = ratios or [rate / now[0] for rate in now if now[0]]
+                if any(
+                    not math.isclose(rate, now[0] * ratio, abs_tol=1e-30)
+                    for rate, ratio in zip(now, ratios, strict=False)
+                ):
+                    raise ValueError("each group has a schedule of its own")
+                rates.append(now[0])
+                scheduler.step()
+        except Exception:  # one that is given a metric, or ends
+            rates = []
+    after = [{k: v for k, v in group.items() if k not in ("params", "lr")} for group in optimizer.param_groups]
+    if after != [{k: v for k, v in group.items() if k not in ("params", "lr")} for group in groups]:
+        rates = []
+    for group, old in zip(optimizer.param_groups, groups, strict=True):
+        group.update(old)
+    scheduler.load_state_dict(before)
+    return SchedulerFact(cls=_name(type(scheduler)), rates=tuple(rates))
 
 
 def _loss(loss: Any) -> LossFact:
@@ -58,7 +95,7 @@ def _loss(loss: Any) -> LossFact:
     return LossFact(name=_name(loss))
 
 
-def _batch(batch: Any, notes: list[Diagnostic]) -> Iterator[tuple[str, Tensor]]:
+def batch_of(batch: Any, notes: list[Diagnostic]) -> Iterator[tuple[str, Tensor]]:
     """A batch is (inputs, targets), each a tensor or a sequence of tensors."""
     if batch is None:
         return

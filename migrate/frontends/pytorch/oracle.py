@@ -33,6 +33,7 @@ class PytorchOracle:
         import torch
 
         self.program = opened.program
+        self._setup = opened.setup
         self.notes: list[Diagnostic] = []
         self.engine = f"torch {torch.__version__.partition('+')[0]}, the original module"
         self._engine: Engine
@@ -93,6 +94,14 @@ class PytorchOracle:
             raise
         except Exception as fault:  # whatever the user's module raises
             raise failed(fault, given) from fault
+
+    def losses(self, steps: int) -> dict[str, torch.Tensor] | None:
+        """The losses of the user's own training loop, where the factory returned all of it, and what they were taken on."""
+        setup, engine = self._setup, self._engine
+        if not isinstance(engine, WorkerEngine) or setup.optimizer is None or setup.loss is None:
+            return None
+        places = {name.partition(".")[0] for name in setup.batch}
+        return engine.loop(steps) if places == {"inputs", "targets"} else None
 
     def state(self) -> dict[str, tuple[tuple[int, ...], str]] | None:
         """Key -> shape and dtype of the state_dict; half precision as float32, in which the package trains."""

@@ -20,18 +20,26 @@ class GroupFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizerFact:
-    """An optimizer by its qualified class name, such as `torch.optim.adamw.AdamW`."""
+    """An optimizer by its qualified class name, such as `torch.optim.adamw.AdamW`.
+
+    `untrained` are parameters of the module that it was not given.
+    """
 
     cls: str
     groups: tuple[GroupFact, ...]
+    untrained: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerFact:
-    """A learning-rate scheduler by its qualified class name, with its numbers and flags (`T_max`, `gamma`, ...)."""
+    """A learning-rate scheduler by its qualified class name, and what it does.
+
+    `rates` are those of the first group at each of the first steps, where it is asked after every step of the optimizer;
+    empty where it wants more than that (a metric), or changes more than the rate.
+    """
 
     cls: str
-    settings: Mapping[str, Any]
+    rates: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +72,10 @@ def setup_from_dict(document: Mapping[str, Any], batch: Mapping[str, Tensor]) ->
         for g in (optimizer or {}).get("groups", ())
     ]
     return TrainingSetup(
-        optimizer=OptimizerFact(cls=optimizer["cls"], groups=tuple(groups)) if optimizer else None,
-        scheduler=SchedulerFact(**scheduler) if scheduler else None,
+        optimizer=OptimizerFact(cls=optimizer["cls"], groups=tuple(groups), untrained=tuple(optimizer["untrained"]))
+        if optimizer
+        else None,
+        scheduler=SchedulerFact(cls=scheduler["cls"], rates=tuple(scheduler["rates"])) if scheduler else None,
         loss=LossFact(**loss) if loss else None,
         batch=batch,
     )

@@ -1,12 +1,14 @@
 """Which parameters are decayed, and which optimizer is built."""
 
+import re
+
 import pytest
 import torch
 from torch import nn
 
 from runtime.package import PackageError
 from runtime.train.optimizer import build_optimizer, parameter_groups
-from runtime.train.settings import OptimizerSettings
+from runtime.train.settings import OptimizerSettings, from_tables
 
 
 class Mixed(nn.Module):
@@ -21,7 +23,7 @@ class Mixed(nn.Module):
 
 
 def test_weights_are_decayed_and_norms_biases_and_scales_are_not():
-    decayed, free = parameter_groups(Mixed(), 0.1)
+    decayed, free = parameter_groups(Mixed(), OptimizerSettings(weight_decay=0.1))
     assert [name for name, _ in decayed["params"]] == [
         "conv.weight",
         "rnn.weight_ih_l0",
@@ -41,10 +43,48 @@ def test_weights_are_decayed_and_norms_biases_and_scales_are_not():
 
 def test_nothing_trainable_is_an_error():
     with pytest.raises(PackageError, match="no trainable parameter"):
-        parameter_groups(nn.Linear(2, 2).requires_grad_(False), 0.1)
+        parameter_groups(nn.Linear(2, 2).requires_grad_(False), OptimizerSettings())
 
 
-@pytest.mark.parametrize(("name", "kind"), [("adamw", torch.optim.AdamW), ("sgd", torch.optim.SGD)])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("adamw", torch.optim.AdamW), ("adam", torch.optim.Adam), ("sgd", torch.optim.SGD)]
+)
 def test_kinds(name, kind):
     optimizer = build_optimizer(nn.Linear(2, 2), OptimizerSettings(name=name, lr=0.5, momentum=0.25))
     assert isinstance(optimizer, kind) and optimizer.param_groups[0]["lr"] == 0.5
+
+
+def test_groups_take_what_their_patterns_name_and_the_first_wins():
+    tables = {
+        "weight_decay": 0.1,
+        "groups": [
+            {"parameters": ["conv.*"], "lr_ratio": 10.0},
+            {"parameters": ["*.weight"], "weight_decay": 0.3},
+        ],
+    }
+    optimizer = build_optimizer(Mixed(), from_tables({"optimizer": {"lr": 0.5} | tables}).optimizer)
+    conv, weights, rest, free = optimizer.param_groups
+    assert conv["param_names"] == ["conv.weight", "conv.bias"]
+    assert (conv["lr"], conv["weight_decay"], weights["lr"], weights["weight_decay"]) == (5.0, 0.0, 0.5, 0.3)
+    assert weights["param_names"] == ["norm.weight", "table.weight"]
+    assert (rest["weight_decay"], free["weight_decay"]) == (0.1, 0.0) and "norm.bias" in free["param_names"]
+
+
+def test_all_are_decayed_where_the_settings_say_so():
+    (group,) = build_optimizer(Mixed(), OptimizerSettings(decayed="all", weight_decay=0.2)).param_groups
+    assert len(group["params"]) == 10 and group["weight_decay"] == 0.2
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ([{"parameters": ["nothing.*"]}], "no trained parameter is called 'nothing.*'"),
+        ([{"parameters": "conv.*"}], "must be a list"),
+        (["conv.*"], "must be a list of tables"),
+        ([{"names": ["a"]}], "unknown setting"),
+        ([{"parameters": ["*"], "lr_ratio": -1.0}], "at least 0"),
+    ],
+)
+def test_a_wrong_group_is_an_error(groups, words):
+    with pytest.raises(PackageError, match=re.escape(words)):
+        build_optimizer(Mixed(), from_tables({"optimizer": {"groups": groups}}).optimizer)

@@ -39,7 +39,7 @@ def test_the_last_override_wins(tmp_path):
         ("optimizer.lr=fast", "must be of type float"),
         ("optimizer.lr=-1", "must be at least 0"),
         ("optimizer.lr=nan", "must be at least 0"),
-        ("optimizer.name=adagrad", "one of adamw, sgd"),
+        ("optimizer.name=adagrad", "one of adamw, adam, sgd"),
         ("optimizer.betas=0.9", "two numbers"),
         ("train.steps=0", "at least 1"),
         ("train.steps=2.5", "type int"),

@@ -28,7 +28,7 @@ def test_every_part() -> None:
     assert (first.settings["lr"], second.settings["lr"]) == (0.01, 3e-4)
     assert second.settings["betas"] == (0.8, 0.99) and second.settings["weight_decay"] == 0.1
     assert setup.scheduler.cls == "torch.optim.lr_scheduler.StepLR"
-    assert setup.scheduler.settings.items() >= {"step_size": 5, "gamma": 0.5}.items()
+    assert setup.scheduler.rates[:6] == (0.01,) * 5 + (0.005,) and optimizer.param_groups[0]["lr"] == 0.01
     assert setup.loss.name == "torch.nn.modules.loss.CrossEntropyLoss"
     assert setup.loss.settings.items() >= {"label_smoothing": 0.1, "weight": [1.0, 2.0], "reduction": "mean"}.items()
     assert sorted(setup.batch) == ["inputs.0", "targets.0"]

@@ -18,9 +18,9 @@ from migrate.frontends.pytorch.setup import (
 
 SETUP = TrainingSetup(
     optimizer=OptimizerFact(
-        cls="torch.optim.sgd.SGD", groups=(GroupFact(parameters=("a", "b"), settings={"lr": 0.1}),)
+        cls="torch.optim.sgd.SGD", groups=(GroupFact(parameters=("a", "b"), settings={"lr": 0.1}),), untrained=("c",)
     ),
-    scheduler=SchedulerFact(cls="torch.optim.lr_scheduler.StepLR", settings={"step_size": 5}),
+    scheduler=SchedulerFact(cls="torch.optim.lr_scheduler.StepLR", rates=(0.1, 0.05)),
     loss=LossFact(name="torch.nn.functional.mse_loss"),
 )
 
