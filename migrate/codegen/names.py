@@ -36,7 +36,7 @@ def module_attributes() -> frozenset[str]:
     """Names that a member of a module must not take."""
     from torch import nn
 
-    return frozenset({*dir(nn.Module()), *dir(nn.ModuleList), *dir(nn.Sequential), *_METHODS})
+    return frozenset({*dir(nn.Module()), *dir(nn.ModuleList), *dir(nn.Sequential), *_METHODS, *REFUSED_ATTRIBUTES})
 
 
 @cache

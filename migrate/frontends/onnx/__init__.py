@@ -31,12 +31,15 @@ def open_onnx(source: Path | Any) -> Any:
     """The onnx-ir model of a path or a `ModelProto`, checked, with local functions inlined."""
     import onnx_ir as ir
 
+    from migrate.frontends.onnx.labels import numbers_only, without_map_types
     from migrate.frontends.onnx.reader import check_model, inline_functions, read_model
 
     if isinstance(source, Path):
-        return inline_functions(read_model(source), source)
+        return numbers_only(inline_functions(read_model(source), source))
     path = Path("model.onnx")
-    return inline_functions(check_model(ir.from_proto(source), path, external=False), path)
+    return numbers_only(
+        inline_functions(check_model(ir.from_proto(without_map_types(source)), path, external=False), path)
+    )
 
 
 def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | None = None) -> Graph:
@@ -50,6 +53,7 @@ def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | Non
         MigrateError: exit status 3 for an input that cannot be read, 4 for constructs that are not supported.
     """
     from migrate.frontends.onnx.importer import attempt
+    from migrate.frontends.onnx.labels import NOTES
     from migrate.frontends.onnx.sizes import batch_symbol, candidates, guessed_batch, input_sizes
     from migrate.frontends.onnx.unsupported import unsupported_nodes
     from migrate.graph.batch import check_batch
@@ -78,6 +82,7 @@ def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | Non
             if isinstance(size, int):
                 graph.notes.append(_fixed(name, size, first))
         graph.notes.extend(guessed_batch(inputs) if batch in symbols else ())
+        graph.notes.extend(model.meta.get(NOTES, ()))
         return check_batch(graph)
     assert first is not None
     raise first

@@ -5,7 +5,7 @@ The model that is given is never changed, and no tensor of it is copied except t
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,26 @@ def opened(model: ir.Model, replaced: Collection[Target], extra_outputs: Collect
     made = {v.name: v for node in copy.graph for v in node.outputs}
     made |= {v.name: v for v in (*copy.graph.inputs, *copy.graph.initializers.values())}
     copy.graph.outputs.extend(made[name] for name in dict.fromkeys(extra_outputs) if name not in outputs)
+    return copy
+
+
+def attribute_weights(model: ir.Model) -> frozenset[str]:
+    """The names of the weights that are attributes of classical models: the node's first output, and the attribute."""
+    nodes = [node for node in model.graph if node.domain == "ai.onnx.ml"]
+    floats = [(n, name) for n in nodes for name, a in n.attributes.items() if a.type is ir.AttributeType.FLOATS]
+    return frozenset(f"{node.outputs[0].name}.{name}" for node, name in floats)
+
+
+def with_attributes(model: ir.Model, content: Mapping[Target, Array]) -> ir.Model:
+    """A copy in which weights that are attributes have other content; the model itself where none is given."""
+    if not content:
+        return model
+    copy = model.clone()
+    for node in copy.graph:
+        for name in list(node.attributes):
+            array = content.get(f"{node.outputs[0].name}.{name}")
+            if array is not None:
+                node.attributes[name] = ir.AttrFloat32s(name, array.reshape(-1).tolist())
     return copy
 
 

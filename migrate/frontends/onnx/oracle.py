@@ -20,10 +20,12 @@ from migrate.frontends.onnx import open_onnx
 from migrate.frontends.onnx.engines import Engine, open_engine
 from migrate.frontends.onnx.evaluation import in_evaluation
 from migrate.frontends.onnx.importer import entry_for
+from migrate.frontends.onnx.labels import NOTES
 from migrate.frontends.onnx.lift import (
     Array,
     NoSuchWeight,
     Target,
+    attribute_weights,
     content_of,
     has_half,
     input_name,
@@ -32,6 +34,7 @@ from migrate.frontends.onnx.lift import (
     place,
     rearranged_from,
     widened,
+    with_attributes,
 )
 from migrate.frontends.onnx.structure import all_graphs
 from migrate.graph import Graph
@@ -56,7 +59,9 @@ class OnnxOracle:
         self._source = source
         stored = open_onnx(source)
         self._model: ir.Model = in_evaluation(stored)
-        self._as_stored = isinstance(source, Path) and self._model is stored and not has_half(stored)
+        self._as_stored = (
+            isinstance(source, Path) and self._model is stored and not has_half(stored) and NOTES not in stored.meta
+        )
         if has_half(self._model):
             self._model = widened(self._model)
         self._threads = threads or int(os.environ.get("OMP_NUM_THREADS") or min(2, os.cpu_count() or 1))
@@ -163,6 +168,10 @@ class OnnxOracle:
         return {place(node): node for node in self._model.graph}
 
     @cached_property
+    def _attributes(self) -> frozenset[str]:
+        return attribute_weights(self._model)
+
+    @cached_property
     def _values(self) -> dict[str, ir.Value]:
         made = {v.name or "": v for node in self._model.graph for v in node.outputs}
         return made | dict(self._model.graph.initializers.items())
@@ -203,7 +212,8 @@ class OnnxOracle:
 
     def _run(self, inputs: Sequence[Array], overrides: Mapping[Target, Array], names: list[str]) -> list[Array]:
         engine = self._engine_for(overrides, names)
-        feeds = {input_name(target): np.ascontiguousarray(array) for target, array in overrides.items()}
+        given_weights = {target: array for target, array in overrides.items() if target not in self._attributes}
+        feeds = {input_name(target): np.ascontiguousarray(array) for target, array in given_weights.items()}
         given = [_cast(array, value) for array, value in zip(inputs, self._inputs, strict=True)]
         axes = input_axes(self._graph) if self._graph else [None] * len(given)
         total = next((a.shape[i] for a, i in zip(given, axes, strict=True) if i is not None), None)
@@ -226,17 +236,22 @@ class OnnxOracle:
     def _engine_for(self, overrides: Mapping[Target, Array], names: list[str]) -> Engine:
         extra = tuple(n for n in names if n not in self.output_names)
         key = (frozenset(overrides), extra)
+        attributes: dict[Target, Array] = {t: overrides[t] for t in overrides if t in self._attributes}
+        if attributes:  # an engine has them for good
+            return self._open(overrides, extra, attributes)
         if key not in self._engines:
             while len(self._engines) >= _MAX_ENGINES:
                 self._engines.pop(next(iter(self._engines)))
-            self._engines[key] = self._open(overrides, extra)
+            self._engines[key] = self._open(overrides, extra, {})
         return self._engines[key]
 
-    def _open(self, overrides: Mapping[Target, Array], extra: tuple[str, ...]) -> Engine:
+    def _open(
+        self, overrides: Mapping[Target, Array], extra: tuple[str, ...], attributes: Mapping[Target, Array]
+    ) -> Engine:
         if not overrides and not extra and self._as_stored:
             return self._engine(self._source)
         try:
-            model = opened(self._model, set(overrides), extra)
+            model = opened(with_attributes(self._model, attributes), set(overrides) - set(attributes), extra)
         except NoSuchWeight as fault:
             why = f"the source has no weight {fault}"
             raise MigrateError([error("MIG504", "weights cannot be replaced", why=why)], Exit.PARITY) from fault

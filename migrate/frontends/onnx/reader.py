@@ -6,10 +6,12 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 
 from migrate.errors import Exit, MigrateError, error
+from migrate.frontends.onnx.labels import without_map_types
 from migrate.frontends.onnx.structure import faults, order_nodes, tensors_of
 
 _SHOWN = 5
@@ -24,7 +26,8 @@ def read_model(path: Path) -> ir.Model:
     try:
         if path.stat().st_size == 0:
             raise _refuse("MIG102", path, "the file is empty")
-        model = ir.load(path)
+        model = ir.from_proto(without_map_types(onnx.load(path, load_external_data=False)))
+        ir.external_data.set_base_dir(model.graph, path.parent)
     except OSError as fault:
         raise _refuse("MIG101", path, fault.strerror or str(fault)) from fault
     except MigrateError:

@@ -68,8 +68,56 @@ def ml_binarizer(b: OnnxBuilder, X: Value, *, threshold: float = 0.0) -> Value:
 @onnx_op("ArrayFeatureExtractor", domain=ML)
 def ml_array_feature_extractor(b: OnnxBuilder, X: Value, Y: Value) -> Value:
     """The features of these places of the last axis."""
-    places = (Y.rank > 1 and b.reshape(Y, (-1,))) or Y
-    return b.getitem(X, (*[slice(None)] * (X.rank - 1), places))
+    x = b.unsqueeze(X, 0) if X.rank == 1 else X
+    return b.index_select(x, x.rank - 1, b.reshape(Y, (-1,)))
+
+
+def matches(b: OnnxBuilder, X: Value, keys: Any, dtype: str) -> Value:
+    """For each element whether it is each of the keys, along a new last axis."""
+    if not keys:
+        raise Unsupported("text, which no tensor of a training package holds")
+    table = b.tensor(b.static(np.array(keys, dtype=object), dtype))
+    return b.eq(b.unsqueeze(cast(b, X, dtype), X.rank), table)
+
+
+@onnx_op("OneHotEncoder", domain=ML)
+def ml_one_hot_encoder(
+    b: OnnxBuilder, X: Value, *, cats_int64s: Any = None, cats_strings: Any = None, zeros: int = 1
+) -> Value:
+    """1 at the category, along a new last axis; an unknown one has zeros, where engines may raise as well."""
+    del cats_strings, zeros
+    return b.cast(matches(b, X, cats_int64s, "int64"), "torch.float32")
+
+
+@onnx_op("LabelEncoder", domain=ML, since=2)
+def ml_label_encoder(
+    b: OnnxBuilder,
+    X: Value,
+    *,
+    default_float: float = -0.0,
+    default_int64: int = -1,
+    default_string: str = "",
+    default_tensor: Any = None,
+    keys_floats: Any = None,
+    keys_int64s: Any = None,
+    keys_strings: Any = None,
+    keys_tensor: Any = None,
+    values_floats: Any = None,
+    values_int64s: Any = None,
+    values_strings: Any = None,
+    values_tensor: Any = None,
+) -> Value:
+    """A number for each number: a fixed table."""
+    del default_string, keys_strings, values_strings
+    if keys_tensor is not None or values_tensor is not None or default_tensor is not None:
+        raise Unsupported("LabelEncoder with tables that are tensors")
+    hit = matches(b, X, keys_floats or keys_int64s, "float32" if keys_floats else "int64")
+    dtype, default = ("float32", default_float) if values_floats else ("int64", default_int64)
+    if not (values_floats or values_int64s):
+        raise Unsupported("text, which no tensor of a training package holds")
+    values = b.tensor(b.static(np.array(values_floats or values_int64s, dtype=object), dtype))
+    found = b.getitem(values, b.argmax(b.cast(hit, "torch.int32"), -1))
+    return b.where(b.any(hit, -1), found, default)
 
 
 @onnx_op("FeatureVectorizer", domain=ML)

@@ -56,7 +56,7 @@ def cases() -> dict[tuple[str, str, int], list[Case]]:
     modules = [importlib.import_module(f"{ops.__name__}.{m.name}") for m in pkgutil.iter_modules(ops.__path__)]
     found: dict[tuple[str, str, int], list[Case]] = {}
     for case in (case for module in modules for case in getattr(module, "CASES", [])):
-        entry = find(case.op, case.domain, 1 if case.domain else case.opset)
+        entry = find(case.op, case.domain, case.version if case.domain else case.opset)
         assert entry is not None
         found.setdefault((case.domain, case.op, entry.since), []).append(case)
     return found

@@ -27,7 +27,7 @@ class Case:
 
     `inputs` holds arrays, in order, None where one is absent. `constants` are the places of those that are initializers, `free`
     the axes of the first input whose size is not known to the import. `engine` is the oracle, for what one of them lacks.
-    `gradcheck` holds the gradients against differences in float64.
+    `version` is that of the domain. `gradcheck` holds the gradients against differences in float64.
     """
 
     op: str
@@ -35,6 +35,7 @@ class Case:
     attributes: dict[str, Any] = field(default_factory=dict)
     opset: int = 17
     domain: str = ""
+    version: int = 1
     constants: tuple[int, ...] = ()
     free: tuple[int, ...] = ()
     num_outputs: int = 1
@@ -82,7 +83,9 @@ def model_of(case: Case) -> onnx.ModelProto:
         inputs.append(helper.make_tensor_value_info(names[i], helper.np_dtype_to_tensor_dtype(value.dtype), shape))
     found = [helper.make_empty_tensor_value_info(name) for name in outputs]
     graph = helper.make_graph([node], "case", inputs, found, initializers)
-    opsets = [helper.make_opsetid("", case.opset)] + [helper.make_opsetid(case.domain, 1)] * bool(case.domain)
+    opsets = [helper.make_opsetid("", case.opset)] + [helper.make_opsetid(case.domain, case.version)] * bool(
+        case.domain
+    )
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
@@ -133,6 +136,8 @@ def check(case: Case) -> None:
     assert gradients[0] is not None
     assert all(torch.isfinite(g).all() for g in gradients if g is not None)
     if case.gradcheck:
+        for weight in (v for v in graph.weights() if v.is_float):
+            weight.dtype = "float64"
         doubles = [t.detach().double().requires_grad_() if t.is_floating_point() else t for t in tensors]
         assert torch.autograd.gradcheck(
             lambda *given: [o for o in interpret(graph, *given) if o.requires_grad], doubles, fast_mode=True
