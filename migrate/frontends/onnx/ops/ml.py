@@ -96,7 +96,7 @@ def ml_label_encoder(
     *,
     default_float: float = -0.0,
     default_int64: int = -1,
-    default_string: str = "",
+    default_string: str = "_Unused",
     default_tensor: Any = None,
     keys_floats: Any = None,
     keys_int64s: Any = None,

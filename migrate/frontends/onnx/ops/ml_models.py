@@ -17,7 +17,13 @@ TRANSFORMS = ("NONE", "LOGISTIC", "SOFTMAX")
 
 
 def stored(b: OnnxBuilder, attribute: str, numbers: Any, *shape: int) -> Value:
-    """The weight that an attribute is, named after the node's first output."""
+    """The weight that an attribute is, named after the node's first output.
+
+    Raises:
+        Unsupported: it is absent, or of another size.
+    """
+    if len(numbers) != int(np.prod(shape)):
+        raise Unsupported(f"{len(numbers)} numbers as {attribute}, where {int(np.prod(shape))} are needed")
     array = np.array(numbers, dtype="float32").reshape(shape)
     return b.source(f"{b.output_names[0]}.{attribute}", lambda: array, "float32", array.shape)
 
@@ -53,7 +59,7 @@ def ml_linear_regressor(
     b: OnnxBuilder,
     X: Value,
     *,
-    coefficients: Any,
+    coefficients: Any = (),
     intercepts: Any = None,
     post_transform: str = "NONE",
     targets: int = 1,
@@ -72,7 +78,7 @@ def ml_linear_classifier(
     *,
     classlabels_ints: Any = None,
     classlabels_strings: Any = None,
-    coefficients: Any,
+    coefficients: Any = (),
     intercepts: Any = None,
     multi_class: int = 0,
     post_transform: str = "NONE",
@@ -93,7 +99,7 @@ def ml_linear_classifier(
 
 def alike(b: OnnxBuilder, X: Value, support_vectors: Any, count: int, kernel_type: str, kernel_params: Any) -> Value:
     """The kernel of the inputs with each support vector."""
-    support = stored(b, "support_vectors", support_vectors, count, len(support_vectors) // count)
+    support = stored(b, "support_vectors", support_vectors or (), count, len(support_vectors or ()) // count)
     gamma, offset, degree = kernel_params or (1.0, 0.0, 1.0)
     kind = KERNELS[kernel_type]
     more = {"linear": (), "rbf": (gamma,), "sigmoid": (gamma, offset), "polynomial": (gamma, offset, degree)}[kind]
@@ -105,13 +111,13 @@ def ml_svm_regressor(
     b: OnnxBuilder,
     X: Value,
     *,
-    coefficients: Any,
+    coefficients: Any = (),
     kernel_params: Any = None,
     kernel_type: str = "LINEAR",
     n_supports: int = 0,
     one_class: int = 0,
     post_transform: str = "NONE",
-    rho: Any,
+    rho: Any = (),
     support_vectors: Any = None,
 ) -> Value:
     """A `linear` of kernels; of one class, whether a sample is in it (1) or not (-1)."""
@@ -132,13 +138,13 @@ def ml_svm_classifier(
     *,
     classlabels_ints: Any = None,
     classlabels_strings: Any = None,
-    coefficients: Any,
+    coefficients: Any = (),
     kernel_params: Any = None,
     kernel_type: str = "LINEAR",
     post_transform: str = "NONE",
     prob_a: Any = None,
     prob_b: Any = None,
-    rho: Any,
+    rho: Any = (),
     support_vectors: Any = None,
     vectors_per_class: Any = None,
 ) -> Any:
@@ -155,6 +161,6 @@ def ml_svm_classifier(
     decided = b.svm_decisions(kernels, *weights, tuple(vectors_per_class))
     label = named(b, b.svm_winners(decided, classes), classlabels_ints)
     if prob_a:
-        sigmoids = stored(b, "prob_a", prob_a, pairs), stored(b, "prob_b", prob_b, pairs)
+        sigmoids = stored(b, "prob_a", prob_a, pairs), stored(b, "prob_b", prob_b or (), pairs)
         return label, b.svm_probabilities(decided, *sigmoids, classes)
     return label, decided if classes > 2 else b.cat((b.neg(decided), decided), dim=1)
