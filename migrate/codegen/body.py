@@ -151,7 +151,8 @@ class BodyWriter:
 
     def _emit(self, item: Item, outs: list[Value], text: str, reads: tuple[Value, ...]) -> None:
         names = self.name(item, outs, reads)
-        self.lines.append(Line(text=f"{_target(item, names)} = {text}", shown=_shown(item, outs)))
+        unused = all(name == "_" for name in names)
+        self.lines.append(Line(text=text if unused else f"{_target(item, names)} = {text}", shown=_shown(item, outs)))
 
     # ---- what control flow asks for
 

@@ -230,7 +230,7 @@ class ClassBuilder:
             parameters=tuple(Parameter(name=n, annotation=a) for n, a in body.parameters),
             statements=tuple(statements),
             result=result,
-            returns=f"tuple[{', '.join(['Tensor'] * many)}]" if many > 1 else "Tensor",
+            returns=f"tuple[{', '.join(['Tensor'] * many)}]" if many > 1 else "Tensor" if result else "None",
             runtime=body.runtime,
         )
 

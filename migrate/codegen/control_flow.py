@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from migrate.codegen.expressions import COMPARE
+from migrate.codegen.expressions import COMPARE, Expr
 from migrate.codegen.tree import BlockCall, ControlCall
 from migrate.codegen.variables import free_name
 from migrate.graph.ir import Block, Value, tensors_in
@@ -42,10 +42,15 @@ def _assigned(names: Sequence[str], texts: Sequence[str]) -> list[str]:
     return [f"{', '.join(name for name, _ in pairs)} = {', '.join(text for _, text in pairs)}"]
 
 
+def _assignment(names: Sequence[str], text: str) -> str:
+    """A statement that names what a call gives, where anything uses it."""
+    return f"{', '.join(names)} = {text}" if any(name != "_" for name in names) else text
+
+
 def _called(call: BlockCall, text: str, names: dict[Value, list[str]]) -> list[str]:
     """A call that gives each value the first of its names, and the other names after it."""
     targets = {value: next((n for n in names[value] if n != "_"), "_") for value in call.results}
-    lines = [f"{', '.join(targets.values())} = {text}"]
+    lines = [_assignment(list(targets.values()), text)]
     for value, target in targets.items():
         lines += [f"{name} = {target}" for name in dict.fromkeys(names[value]) if name not in ("_", target)]
     return lines
@@ -55,7 +60,9 @@ def _called(call: BlockCall, text: str, names: dict[Value, list[str]]) -> list[s
 
 
 def _write_if(writer: BodyWriter, item: ControlCall) -> None:
-    condition, reads = writer.settle(item, item.node.args[0])
+    given = item.node.args[0]
+    condition, reads = writer.settle(item, given if isinstance(given, Value) else None)
+    condition = condition if isinstance(given, Value) else Expr("self.training")
     texts = [_given(writer, *branch) for branch in zip(item.node.blocks, item.calls, strict=True)]
     names = writer.name(item, item.node.outputs, reads)
     branches = zip(item.node.blocks, item.calls, texts, strict=True)

@@ -73,6 +73,11 @@ class Homes:
                 of[node] = common(path, home[:-1])
         return found
 
+    def is_counted(self, count: Node, home: dict[Node, Path], layer: dict[Node, Layer]) -> bool:
+        """Whether a layer counts the batches itself that a node counts."""
+        ((path, attr),) = homes_of(count.args[0])[:1]
+        return any(attr in made_by(layer[node]) for node, place in home.items() if place == path)
+
     def _home(self, layer: Layer, scope: Path) -> Path | None:
         """The module that holds just the layer's tensors, under the layer's names; the call's own first."""
         places: list[set[Path]] = []

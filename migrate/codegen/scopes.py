@@ -40,6 +40,7 @@ class Scopes:
     holders: set[Path] = field(default_factory=set[Path])
     inner: dict[ir.Block, Scopes] = field(default_factory=dict[ir.Block, "Scopes"])
     name: str = ""
+    is_block: bool = False
 
     def reads(self, node: Node) -> list[Value]:
         """The tensors that the emitted call reads, weights that it names itself included."""
@@ -69,7 +70,7 @@ def live_nodes(scopes: Scopes) -> list[Node]:
     needed = set(scopes.outputs)
     kept: list[Node] = []
     for node in reversed(scopes.of):
-        if needed & set(node.outputs):
+        if node.has_effect or needed & set(node.outputs):
             kept.append(node)
             needed.update(scopes.reads(node))
             needed.update(scopes.sizes(node))
@@ -89,7 +90,7 @@ def _is_layer_scope(path: Path, nodes: list[Node], scopes: Scopes) -> bool:
     """Whether every node of the scope is a call of one layer."""
     if len(nodes) == 1 and path[-1].isdigit() and nodes[0] not in scopes.layer:
         found = layer_of(nodes[0], in_list=True)
-        if found is not None:
+        if found is not None and not (scopes.is_block and _is_at_home(found)):
             scopes.layer[nodes[0]] = found
     layers = [scopes.layer.get(node) for node in nodes]
     first = layers[0]
@@ -124,7 +125,12 @@ def _block_scopes(block: ir.Block, holder: Node) -> Scopes:
     inner = shared if len(shared) > len(outer) else outer
     name = inner[-1] if len(inner) > len(outer) and _MODULE.fullmatch(inner[-1]) else ""
     of = {node: path[len(inner) :] for node, path in paths.items()}
-    return _classified(Scopes(of=of, outputs=block.outputs, name=name), None)
+    return _classified(Scopes(of=of, outputs=block.outputs, name=name, is_block=True), None)
+
+
+def _is_at_home(layer: Layer) -> bool:
+    """Whether a module of the source holds its tensors: it is no layer of a block, which is only given them."""
+    return any(homes_of(value) for value in layer.tensors.values())
 
 
 def _common(paths: list[Path]) -> Path:
@@ -144,11 +150,14 @@ def _classified(scopes: Scopes, graph: Graph | None) -> Scopes:
         for block in node.blocks:
             scopes.inner[block] = _block_scopes(block, node)
     if graph is None:
-        at_home = {n for n, one in scopes.layer.items() if any(homes_of(v) for v in one.tensors.values())}
-        scopes.layer = {node: one for node, one in scopes.layer.items() if node not in at_home}
+        scopes.layer = {node: one for node, one in scopes.layer.items() if not _is_at_home(one)}
     else:
         homes = Homes(graph)
-        scopes.home = homes.settle(scopes.of, scopes.layer, live_nodes(scopes))
+        counts = [node for node in scopes.of if node.op.name == "count_batch"]
+        scopes.home = homes.settle(scopes.of, scopes.layer, [n for n in live_nodes(scopes) if n not in counts])
+        for node in counts:
+            if homes.is_counted(node, scopes.home, scopes.layer):
+                del scopes.of[node]
         scopes.held, scopes.classes, scopes.versions = set(homes.held), graph.classes, graph.versions
         scopes.holders = {path for path in graph.classes if path and path not in graph.called}
     members: dict[Path, list[Node]] = {}

@@ -175,6 +175,11 @@ class Builder:
         )  # fmt: skip
         return value
 
+    def take_back(self, node: Node) -> None:
+        """Remove a node of the graph or block that is being built, whose outputs nothing uses."""
+        if node in self._nodes:
+            self._nodes.remove(node)
+
     # ---- helpers
 
     def _unique(self, name: str) -> str:

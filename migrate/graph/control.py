@@ -17,15 +17,15 @@ from typing import Any
 
 from migrate.graph.builder import Builder
 from migrate.graph.infer import InferenceError, samples_of
-from migrate.graph.ir import Block, Value
+from migrate.graph.ir import Block, ByMode, Value
 from migrate.graph.ops import get_op
 from migrate.graph.sizes import NUM_SAMPLES, Size, at, equal
 
 Count = Size | Value | None
 
 
-def if_(b: Builder, condition: Value, on_true: Block, on_false: Block) -> tuple[Value, ...]:
-    """A branch on a condition of one element that is known at run time only.
+def if_(b: Builder, condition: Value | ByMode, on_true: Block, on_false: Block) -> tuple[Value, ...]:
+    """A branch on a condition of one element that is known at run time only, or on the mode.
 
     Raises:
         InferenceError: the branches give tensors of different types or sizes.
@@ -34,7 +34,11 @@ def if_(b: Builder, condition: Value, on_true: Block, on_false: Block) -> tuple[
         if not _alike(left, right):
             raise InferenceError(f"the branches give {left} and {right}, but what follows has to know the shape")
     results = _transposed([samples_of(value) for value in on_true.outputs])
-    return b.add_node(get_op("if_"), (b.tensor(condition),), {}, results, (on_true, on_false))
+    return b.add_node(get_op("if_"), (_condition(b, condition),), {}, results, (on_true, on_false))
+
+
+def _condition(b: Builder, condition: Value | ByMode) -> Value | ByMode:
+    return b.tensor(condition) if isinstance(condition, Value) else condition
 
 
 @contextmanager

@@ -74,6 +74,11 @@ class Node:
         return value
 
     @property
+    def has_effect(self) -> bool:
+        """Whether it changes what the model holds, itself or in a block, so that it counts though nothing uses it."""
+        return self.op.effect or any(node.has_effect for block in self.blocks for node in block.nodes)
+
+    @property
     def inputs(self) -> list[Value]:
         """Every value that it uses, in order, sizes included (a size uses the value whose axis it is)."""
         return [*values_in((self.args, self.kwargs)), *captured(self, values_in)]

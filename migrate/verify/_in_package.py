@@ -77,7 +77,9 @@ def direction(probe: Probe, path: Path) -> dict[str, Any]:
     return {"slope": slope, "num_outputs": len(probe.coefficients)}
 
 
-def first_wrong_gradient(package: str, model: nn.Module, inputs: tuple[Tensor, ...], seed: int) -> dict[str, Any]:
+def first_wrong_gradient(
+    package: str, model: nn.Module, inputs: tuple[Tensor, ...], seed: int, unused: set[str]
+) -> dict[str, Any]:
     """The first parameter that has no gradient, else the last one, in the order of use, whose gradient is no derivative.
 
     What follows the latter is the fault.
@@ -87,7 +89,7 @@ def first_wrong_gradient(package: str, model: nn.Module, inputs: tuple[Tensor, .
     order = _order_of_use(wide, tuple(double.double(t) for t in inputs), double)
     with double.widened():
         probe = Probe(package, wide, tuple(double.double(t) for t in inputs), seed)
-        missing = [name for name, g in probe.found_gradients().items() if g is None]
+        missing = [name for name, g in probe.found_gradients().items() if g is None and name not in unused]
         if missing:
             return {"parameter": missing[0], "error": None}
         gradients = probe.gradients()
@@ -198,18 +200,19 @@ def main(package: str, task: str, case_name: str, seed: int, out: Path) -> dict[
     model: nn.Module = load_model().eval()
     if task == "loop":
         return loop(package, model, out)
-    case = golden.read_golden(Path("checks")).case(case_name)
+    found = golden.read_golden(Path("checks"))
+    case = found.case(case_name)
     if task == "settings":
         return {"settings": settings_of(model)}
     if task == "learn":
         return learn(package, model, case.inputs, seed, out)
     if task == "locate":
-        return first_wrong_gradient(package, model, case.inputs, seed)
+        return first_wrong_gradient(package, model, case.inputs, seed, {i.name for i in found.inventory if not i.used})
     marks = fingerprint.golden_gradients(model, case, seed)
-    found: dict[str, Any] = {"settings": settings_of(model), "gradients": asdict(marks)}
+    answer: dict[str, Any] = {"settings": settings_of(model), "gradients": asdict(marks)}
     if task == "accept":
-        found |= direction(Probe(package, model, case.inputs, seed), out)
-    return found
+        answer |= direction(Probe(package, model, case.inputs, seed), out)
+    return answer
 
 
 if __name__ == "__main__":

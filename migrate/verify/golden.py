@@ -10,6 +10,7 @@ import numpy as np
 from migrate.errors import Diagnostic, MigrateError
 from migrate.graph import Graph
 from migrate.graph.final import final_activation
+from migrate.graph.reach import reached
 from migrate.verify.cases import CasePlan, draw_inputs
 from migrate.verify.contract import Array, Oracle, Plan, Target
 from migrate.verify.overrides import perturbed_overrides
@@ -99,10 +100,12 @@ def _tensor(array: Array) -> Tensor:
     return torch.from_numpy(np.array(array))
 
 
-def expected_inventory(plan: Plan) -> list[InventoryItem]:
+def expected_inventory(plan: Plan, graph: Graph) -> list[InventoryItem]:
     """What the state of the package must hold: the plan's tensors, and the counters that batch normalisation adds."""
     from runtime.verify.golden import InventoryItem
 
+    # what else a graph does not use would be our own mistake
+    unused = set(graph.state) - reached(graph)
     items = [
         InventoryItem(
             name=tensor.key,
@@ -110,6 +113,7 @@ def expected_inventory(plan: Plan) -> list[InventoryItem]:
             dtype=tensor.dtype,
             role="parameter" if tensor.weight.role == "parameter" else "buffer",
             trainable=tensor.weight.role == "parameter" and tensor.weight.trainable,
+            used=tensor.value not in unused,
         )
         for tensor in plan.tensors
         if tensor.weight.persistent

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from migrate.graph import Graph
 from migrate.verify.contract import Oracle, Plan
 from migrate.verify.facts import METRIC, Row
 from migrate.verify.golden import expected_inventory
@@ -33,17 +34,17 @@ _WORDS = {
     "evaluation/gradient": "gradient of every parameter",
     "training/gradient": "gradient of every parameter in training mode, dropout zero",
     "training/output": TRAINED,
-    "training/buffer": "running statistics after a training step",
+    "training/buffer": "buffers after a training step",
     "curve/losses": "losses of three steps of SGD",
 }
 
 
-def state_rows(plan: Plan, oracle: Oracle) -> Iterator[Row]:
+def state_rows(plan: Plan, graph: Graph, oracle: Oracle) -> Iterator[Row]:
     """Whether keys, shapes and dtypes of the state are the source's."""
     wanted = oracle.state()
     if wanted is None:
         return
-    found = {item.name: (tuple(item.shape), item.dtype) for item in expected_inventory(plan)}
+    found = {item.name: (tuple(item.shape), item.dtype) for item in expected_inventory(plan, graph)}
     off = [key for key in wanted if found.get(key) != wanted[key]] + [key for key in found if key not in wanted]
     detail = f"{len(wanted)} keys" if not off else f"{len(off)} of {len(wanted)} differ: {', '.join(off[:5])}"
     yield Row(check="state_dict keys, shapes and dtypes are the source's", passed=not off, detail=detail)

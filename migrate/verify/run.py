@@ -66,7 +66,7 @@ class _Run:
             parameters = {name: GradientMark(**mark) for name, mark in gradients["parameters"].items()}
             facts: dict[str, Any] = {**gradients, "parameters": parameters}
             marks = GoldenGradients(**facts)
-        folder, inventory = self.package_dir / "checks", expected_inventory(self.plan)
+        folder, inventory = self.package_dir / "checks", expected_inventory(self.plan, self.graph)
         write_golden(folder, cases=goldens.cases, inventory=inventory, gradients=marks)
 
 
@@ -119,7 +119,7 @@ def _verify(run: _Run, batches: Sequence[int]) -> None:
     goldens = compute_goldens(run.plan, run.graph, run.oracle, cases)
     run.diagnostics += goldens.notes
     run.store(goldens)
-    run.rows += [*_source_rows(run), *state_rows(run.plan, run.oracle)]
+    run.rows += [*_source_rows(run), *state_rows(run.plan, run.graph, run.oracle)]
     run.rows += list(_rows_of(verify_package(run.package_dir, run.name), goldens, run.oracle.engine))
     if all(row.passed for row in run.rows if row.decides):
         _learning(run, _largest(run, goldens))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +19,8 @@ from .golden import GoldenCase, host
 from .objective import logits_of
 from .outcome import Check, measured
 from .perturb import perturb
+from .unchanged import unchanged
+from .without_dropout import WithoutDropout
 
 TOLERANCES = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 5e-3, torch.bfloat16: 2e-2}
 """Largest difference relative to the largest expected value, by the coarser dtype of the two sides."""
@@ -61,7 +64,17 @@ def _compare(name: str, expected: Tensor, actual: Tensor, least_scale: float = 0
 
 def _logits(module: nn.Module, case: GoldenCase, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """As many logits as the case has, those of the first outputs."""
-    return host(logits_of(module, inputs))[: len(case.logits)] if case.logits else ()
+    if not case.logits:
+        return ()
+    with unchanged(module), WithoutDropout():
+        return host(logits_of(module, inputs))[: len(case.logits)]
+
+
+def _evaluated(module: nn.Module, inputs: Sequence[Tensor]) -> Any:
+    """What the module gives, with what it draws in evaluation as well left out, and what it changes of itself taken back."""
+    with unchanged(module), WithoutDropout(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return module(*inputs)
 
 
 @torch.no_grad()
@@ -78,7 +91,7 @@ def check_case(module: nn.Module, case: GoldenCase, device: Device, outputs: Seq
         module = copy.deepcopy(module)
         perturb(module, case.seed, case.sigma)
     inputs = tuple(tensor.to(device.torch_device) for tensor in case.inputs)
-    actual = host(module(*inputs))
+    actual = host(_evaluated(module, inputs))
     if len(actual) != len(case.outputs):
         detail = f"{len(actual)} outputs, expected {len(case.outputs)}"
         return [Check(name=f"{case.name}: outputs", passed=False, detail=detail)]

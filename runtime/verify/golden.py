@@ -5,7 +5,8 @@ nothing.
 
     {"schema": 1,
      "cases": [{"name": "batch2", "seed": 0, "sigma": 0.0, "inputs": 1, "outputs": 1, "logits": 0}],
-     "inventory": [{"name": "fc.weight", "shape": [4, 8], "dtype": "float32", "role": "parameter", "trainable": true}],
+     "inventory": [{"name": "fc.weight", "shape": [4, 8], "dtype": "float32", "role": "parameter", "trainable": true,
+                    "used": true}],
      "gradients": {"case": "batch2", "seed": 0, "tolerance": 1e-4, "global_norm": 3.5,
                    "parameters": {"fc.weight": {"norm": 1.5, "dot": -0.2}}}}
 
@@ -48,13 +49,14 @@ class GoldenCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InventoryItem:
-    """One tensor of the module's state; `role` is `parameter` or `buffer`."""
+    """One tensor of the module's state; `role` is `parameter` or `buffer`; no output depends on what is not `used`."""
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     role: str
     trainable: bool
+    used: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

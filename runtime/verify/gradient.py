@@ -9,7 +9,7 @@ errors of 8e-4 and more were seen), and are 8e-7 at most on sound models. Always
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -105,9 +105,10 @@ def _error(subject: _Subject, gradients: Direction, direction: Direction) -> flo
     return best
 
 
-def _missing(subject: _Subject, gradients: Sequence[Tensor | None]) -> Check:
-    missing = [name for name, g in zip(subject.names, gradients, strict=True) if g is None]
+def _missing(subject: _Subject, gradients: Sequence[Tensor | None], unused: Collection[str]) -> Check:
+    missing = [name for name, g in zip(subject.names, gradients, strict=True) if g is None and name not in unused]
     detail = f"of {len(subject.names)} trainable parameters"
+    detail += f", {len(unused)} of which the source does not use either" if unused else ""
     if missing:
         detail = f"{len(missing)} {detail} have none: {', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}"
     return Check(name="gradient: present", passed=bool(subject.names) and not missing, detail=detail)
@@ -136,6 +137,7 @@ def check_gradient(
     seed: int = 0,
     remark: str = "",
     further: Sequence[Sequence[Tensor]] = (),
+    unused: Collection[str] = (),
 ) -> list[Check]:
     """Whether every trainable parameter has a gradient, and the gradient is right along five joint directions.
 
@@ -145,10 +147,11 @@ def check_gradient(
         seed: of the objective and of the random directions.
         remark: said with each check.
         further: other inputs, for a module whose inputs decide which parameters take part; as many as that takes.
+        unused: parameters on which the source's outputs do not depend either.
     """
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         subject, found = _covering(module, inputs, further, seed)
-        checks = [_missing(subject, found)]
+        checks = [_missing(subject, found, unused)]
         gradients = [torch.zeros_like(v) if g is None else g for g, v in zip(found, subject.values, strict=True)]
         generator = torch.Generator().manual_seed(seed)
         for index in range(1 + NUM_RANDOM):  # one direction at a time: each is as large as the model

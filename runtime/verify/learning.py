@@ -48,8 +48,10 @@ def _gradients(module: nn.Module, call: Call, seed: int) -> tuple[list[Tensor], 
     return outputs, dict(zip(trained, found, strict=True))
 
 
-def _statistics(module: nn.Module) -> dict[str, Tensor]:
-    return {name: b for name, b in module.named_buffers() if b.is_floating_point()}
+def _buffers(module: nn.Module) -> dict[str, Tensor]:
+    """What a module may change of itself: what its state has, and other numbers that it keeps."""
+    state = module.state_dict()
+    return {name: b for name, b in module.named_buffers() if b.is_floating_point() or name in state}
 
 
 def _curve(module: nn.Module, call: Call, seed: int, rate: float) -> Tensor:
@@ -133,7 +135,7 @@ def _measured(module: nn.Module, call: Call, seed: int, mode: str) -> dict[str, 
     found = {f"{mode}/gradient/{name}": g for name, g in gradients.items()}
     if mode == "training":
         found |= {f"{mode}/output/{i}": o.detach() for i, o in enumerate(outputs)}
-        found |= {f"{mode}/buffer/{name}": b.clone() for name, b in _statistics(module).items()}
+        found |= {f"{mode}/buffer/{name}": b.clone() for name, b in _buffers(module).items()}
     return found
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .unchanged import unchanged
+
 
 def logits_of(module: nn.Module, inputs: Sequence[Tensor]) -> Any:
     """What the module's `logits` gives where it has that method, else what calling it gives."""
@@ -17,7 +19,8 @@ def logits_of(module: nn.Module, inputs: Sequence[Tensor]) -> Any:
 
 def evaluate(module: nn.Module, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The floating-point outputs, logits where the module has them: saturated outputs hide their gradients."""
-    values = logits_of(module, inputs)
+    with unchanged(module):
+        values = logits_of(module, inputs)
     several: tuple[Tensor, ...] = (values,) if isinstance(values, Tensor) else tuple(values)
     return tuple(value for value in several if value.is_floating_point())
 

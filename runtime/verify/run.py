@@ -37,11 +37,12 @@ def _gradient(module: nn.Module, golden: Golden) -> list[Check]:
     cases = sorted(golden.cases, key=lambda case: sum(tensor.numel() for tensor in case.inputs))
     inputs, *further = [case.inputs for case in cases]
     redrawn = next((case for case in golden.cases if case.sigma >= REDRAWN), None)
+    unused = [item.name for item in golden.inventory if not item.used]
     if redrawn is None:
-        return check_gradient(module, inputs, further=further)
+        return check_gradient(module, inputs, further=further, unused=unused)
     changed = copy.deepcopy(module)
     perturb(changed, redrawn.seed, redrawn.sigma)
-    return check_gradient(changed, inputs, remark="at redrawn weights", further=further)
+    return check_gradient(changed, inputs, remark="at redrawn weights", further=further, unused=unused)
 
 
 def checks_of(module: nn.Module, golden: Golden, package: Package, device: Device) -> list[Check]:

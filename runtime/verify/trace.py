@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from ..hal import Device
 from .golden import GoldenCase
 from .perturb import perturb
+from .unchanged import unchanged
 
 WHOLE = "(model)"
 
@@ -52,7 +53,8 @@ def record(module: nn.Module, inputs: Sequence[Tensor]) -> dict[str, Tensor]:
 
     handles = [m.register_forward_hook(partial(hook, path or WHOLE)) for path, m in module.named_modules()]
     try:
-        module(*inputs)
+        with unchanged(module):
+            module(*inputs)
     finally:
         for handle in handles:
             handle.remove()

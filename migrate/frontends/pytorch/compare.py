@@ -1,50 +1,58 @@
 """The evaluation form of a model held against its training form: what differs between them follows the mode.
 
 Nodes are paired in order. An argument that differs becomes a `ByMode`. A run of nodes that only training has, and that
-evaluation leaves out, is a `Region`, read as stochastic depth where it is that. Anything else is a diagnostic.
+evaluation leaves out, is a `Region`, where it is a dropout or stochastic depth. Whatever else one form has of its own, up
+to where they meet again, is a `Choice`. Outputs that only training gives are left out, with what leads to them alone.
 """
 
 from __future__ import annotations
 
 import difflib
-import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Diagnostic, error
+from migrate.frontends.pytorch.choices import Choice, Chosen, join, leads_to
+from migrate.frontends.pytorch.nodes import (
+    counts_batches,
+    has_effect,
+    inner_graphs,
+    is_higher_order,
+    is_same,
+    is_size,
+    origin_of,
+    short_name,
+    written,
+)
 from migrate.frontends.pytorch.places import line_of, module_of
+from migrate.frontends.pytorch.regions import Region, region_of
 from migrate.graph import ByMode
 
 if TYPE_CHECKING:
     from torch.fx import Node
 
 MODE_ARGUMENTS = {"train", "training", "use_input_stats"}
-_SAME = ("contiguous", "clone", "alias")
-_DRAWS = {"bernoulli", "bernoulli_", "rand", "rand_like"}
-_OF_DROP_PATH = _DRAWS | {
-    "new_empty", "empty", "div", "div_", "mul", "mul_", "add", "floor", "floor_", "new_ones", "ones", "to", "empty_like",
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Region:
-    """What only training has: a dropout or stochastic depth, of which value, in which module, and how it is drawn."""
-
-    value: Any
-    node: Any
-    op: str
-    p: float
-    each: bool = True
-    scaled: bool = True
 
 
 @dataclass(slots=True, kw_only=True)
 class Comparison:
-    """Each evaluation node's arguments with what differs in training marked, and what could not be."""
+    """Each evaluation node's arguments with what differs in training marked, and what could not be.
+
+    `partner` is the evaluation's node of each training node that has one. `before` says what training changes beside its
+    results, by the evaluation's node before which it does: a choice without ends, or the node of a count of batches.
+    `own` are evaluation's nodes that are part of a choice, or of nothing. `outputs` are the training's for each of the
+    evaluation's; it may have others as well, which are `left_out`: `idle` are the modules that only lead to those.
+    """
 
     arguments: dict[Any, tuple[Any, Any]] = field(default_factory=dict[Any, tuple[Any, Any]])
     problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    partner: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    before: dict[Any, list[Any]] = field(default_factory=dict[Any, list[Any]])
+    own: set[Any] = field(default_factory=set[Any])
+    outputs: tuple[int, ...] = ()
+    left_out: tuple[int, ...] = ()
+    idle: frozenset[str] = frozenset()
 
 
 def compare(evaluation: Any, training: Any | None) -> Comparison:
@@ -68,101 +76,102 @@ def following(node: Node) -> tuple[Any, ...]:
     )
 
 
-def short_name(node: Any) -> str:
-    """`relu_` of `aten.relu_.default`."""
-    packet = getattr(node.target, "overloadpacket", None)
-    return str(packet).rpartition(".")[2] if packet is not None else getattr(node.target, "__name__", str(node.target))
-
-
-def is_size(node: Any) -> bool:
-    """Whether a node computes a size or checks one."""
-    if node.op != "call_function":
-        return False
-    if short_name(node).startswith(("sym_", "_assert")):
-        return True
-    return not hasattr(node.target, "_schema") and node.target is not operator.getitem and not is_higher_order(node)
-
-
-def is_higher_order(node: Any) -> bool:
-    """Whether a node's operator takes graphs, as `cond` does."""
-    import torch
-
-    return isinstance(node.target, torch._ops.HigherOrderOperator)
-
-
-def counts_batches(node: Any) -> bool:
-    """Whether a node counts the batches that a normalisation has seen: its module does that by itself."""
-    return short_name(node) == "add_" and "num_batches_tracked" in str(node.args[0])
-
-
-def changes(node: Any) -> bool:
-    """Whether a node works in place."""
-    return short_name(node).endswith("_") and not short_name(node).endswith("__")
-
-
 def _steps(graph: Any) -> list[Any]:
-    skipped = (is_size, counts_batches, _is_same)
+    skipped = (is_size, counts_batches, is_same)
     return [n for n in graph.nodes if n.op == "call_function" and not any(test(n) for test in skipped)]
 
 
-def _is_same(node: Any) -> bool:
-    """Whether a node gives what it is given, in memory of its own at most."""
-    return node.op == "call_function" and short_name(node) in _SAME
-
-
-def _origin(node: Any) -> Any:
-    """The node whose value a node passes on."""
-    while _is_same(node):
-        node = node.args[0]
-    return node
-
-
-def _token(node: Any) -> tuple[str, str]:
-    return str(node.target), module_of(node)
+def _token(node: Any) -> tuple[str, ...]:
+    return str(node.target), module_of(node), *(g.code for g in inner_graphs(node))
 
 
 class _Comparer:
     def __init__(self, evaluation: Any, training: Any) -> None:
         self.evaluation, self.training = evaluation, training
         self.result = Comparison()
-        self.pair: dict[Any, Any] = {}
+        self.pair = self.result.partner
         self.regions: dict[Any, Region] = {}
-        self.explained: set[Any] = set()
+        self.choices: list[Choice] = []
+        self.known: set[Any] = set()
 
     def run(self) -> Comparison:
-        self._inputs()
+        self._pair_inputs()
         ours, theirs = _steps(self.evaluation.graph), _steps(self.training.graph)
         self.pair.update((t, e) for e, t in _paired(ours, theirs))
         partner = {e: t for t, e in self.pair.items()}
+        self.known = set(partner)
         for node in self.evaluation.graph.nodes:
             if node.op == "output":
-                (other,) = (n for n in self.training.graph.nodes if n.op == "output")
-                if len(node.args[0]) != len(other.args[0]):
-                    self._problem(node, "the number of outputs depends on the mode")
-                else:
-                    self.result.arguments[node] = self._both(node, other)
-            elif node in partner:
+                self._outputs(node)
+            elif node in partner and node.op == "call_function":
                 self.result.arguments[node] = self._both(node, partner[node])
-            elif node.op == "call_function" and (is_size(node) or _is_same(node)):
-                self.result.arguments[node] = (node.args, dict(node.kwargs))
             elif node.op == "call_function":
-                self._problem(node, "it is computed in evaluation only")
                 self.result.arguments[node] = (node.args, dict(node.kwargs))
-        unpaired = [n for n in theirs if n not in self.pair and n not in self.explained and (n.users or changes(n))]
-        for node in unpaired:
-            if not self.result.problems:
-                self._problem(node, "it is computed in training only")
+        self.result.own = {n for n in ours if n not in partner}
+        self._changes()
         return self.result
 
-    def _inputs(self) -> None:
-        for name, body in self.evaluation.graph_module.named_children():
-            other = getattr(self.training.graph_module, name, None)
-            if getattr(other, "code", None) != getattr(body, "code", None):
-                (node,) = (n for n in self.evaluation.graph.nodes if n.op == "get_attr" and n.target == name)
-                self._problem(node, "what runs without gradients differs")
-        ours = [n for n in self.evaluation.graph.nodes if n.op in ("placeholder", "get_attr")]
-        theirs = {(n.op, n.target): n for n in self.training.graph.nodes if n.op in ("placeholder", "get_attr")}
-        self.pair.update((theirs[n.op, n.target], n) for n in ours if (n.op, n.target) in theirs)
+    def _pair_inputs(self) -> None:
+        ours = {(n.op, n.target): n for n in self.evaluation.graph.nodes if n.op in ("placeholder", "get_attr")}
+        for node in self.training.graph.nodes:
+            own = ours.get((node.op, node.target))
+            if own is not None and self._same_content(own, node):
+                self.pair[node] = own
+
+    def _same_content(self, ours: Any, theirs: Any) -> bool:
+        """Whether what two nodes of one name stand for is the same: the same graph, or a constant of the same numbers."""
+        import torch
+
+        if ours.op == "get_attr":
+            bodies = [getattr(getattr(n.graph.owning_module, n.target), "code", None) for n in (ours, theirs)]
+            return bodies[0] == bodies[1]
+        key = self.evaluation.graph_signature.inputs_to_lifted_tensor_constants.get(ours.name)
+        if key is None:
+            return True
+        left, right = self.evaluation.constants[key], self.training.constants.get(key)
+        return isinstance(right, torch.Tensor) and torch.equal(left, right)
+
+    # ---- outputs
+
+    def _outputs(self, node: Any) -> None:
+        """Those of both forms; where training gives more, the ones that are made of what evaluation's are."""
+        (other,) = (n for n in self.training.graph.nodes if n.op == "output")
+        ours, theirs = list(node.args[0]), list(other.args[0])
+        chosen = list(range(len(ours)))
+        if len(ours) != len(theirs):
+            chosen = self._among(ours, theirs)
+        if len(ours) > len(theirs) or len(set(chosen)) < len(ours):
+            self._problem(node, "evaluation gives outputs that training does not give")
+            return
+        self.result.outputs = tuple(chosen)
+        self.result.left_out = tuple(k for k in range(len(theirs)) if k not in chosen)
+        kept = tuple(theirs[k] for k in chosen)
+        self._leave_out([theirs[k] for k in self.result.left_out], kept)
+        self.result.arguments[node] = (self._merge(tuple(ours), kept, node),), {}
+
+    def _among(self, ours: list[Any], theirs: list[Any]) -> list[int]:
+        """For each of our outputs the place of theirs: the one of the same node, else of the same name, else in order."""
+        import torch.fx
+
+        names = [_leaf_names(program) for program in (self.evaluation, self.training)]
+        origins = [self.pair.get(origin_of(t)) if isinstance(t, torch.fx.Node) else t for t in theirs]
+        found: list[int] = []
+        for place, (leaf, name) in enumerate(zip(ours, names[0], strict=True)):
+            same = [k for k, t in enumerate(origins) if isinstance(leaf, torch.fx.Node) and t is origin_of(leaf)]
+            named = [k for k, other in enumerate(names[1]) if other == name and name]
+            found.append((*same, *named, place)[0])
+        return found
+
+    def _leave_out(self, extra: list[Any], kept: tuple[Any, ...]) -> None:
+        """Forget what leads to outputs of training alone, and note the modules that do nothing else."""
+        import torch.fx
+
+        kept_nodes = leads_to([n for n in kept if isinstance(n, torch.fx.Node)], set())
+        modules = {module_of(n) for n in kept_nodes}
+        gone = leads_to([n for n in extra if isinstance(n, torch.fx.Node)], set(kept_nodes))
+        self.result.idle = frozenset({module_of(n) for n in gone} - modules)
+
+    # ---- arguments
 
     def _both(self, ours: Any, theirs: Any) -> tuple[Any, Any]:
         if len(ours.args) != len(theirs.args) or ours.kwargs.keys() != theirs.kwargs.keys():
@@ -204,47 +213,70 @@ class _Comparer:
         return ByMode(theirs, ours)
 
     def _merge_nodes(self, ours: Any, theirs: Any, user: Any) -> Any:
-        origin, theirs = _origin(ours), _origin(theirs)
-        if self.pair.get(theirs) is origin or (is_size(ours) and is_size(theirs)):
+        origin, end = origin_of(ours), origin_of(theirs)
+        if self.pair.get(end) is origin or (is_size(ours) and is_size(theirs)):
             return ours
-        if theirs in self.pair:
-            self._problem(user, "it takes another value in training")
+        if is_size(ours) or is_size(theirs):
+            self._problem(user, "it takes another size in training")
             return ours
-        if theirs not in self.regions:
-            found = self._region(origin, theirs)
-            if found is None:
-                self._problem(theirs, "it is computed in training only, and is no dropout or stochastic depth")
-                return ours
-            self.regions[theirs] = found
-        return self.regions[theirs]
+        if end in self.regions:
+            return self.regions[end]
+        found = self._region(origin, end)
+        if found is not None:
+            self.regions[end] = found
+            return found
+        inside = leads_to([end], self.pair), leads_to([origin], self.known)
+        made = Choice(training=inside[0], evaluation=inside[1], ends=[(origin, end)])
+        return Chosen(choice=join(self.choices, made), end=(origin, end))
 
     def _region(self, ours: Any, end: Any) -> Region | None:
         """What leads from the value that evaluation uses to the one that training uses, if it is a dropout of any kind."""
-        inside: list[Any] = []
-        stack = [end]
-        border: set[Any] = set()
-        while stack:
-            node = stack.pop()
-            if node in inside or (is_size(node) and node.op == "call_function"):
+        nodes = [n for n in leads_to([end], self.pair) if not is_same(n)]
+        inside = [n for n in nodes if not is_size(n)]
+        if not inside or ours not in self.known:
+            return None
+        border = {origin_of(a) for n in inside for a in n.all_input_nodes} - set(nodes)
+        if {self.pair.get(n) for n in border if not is_size(n)} != {ours}:
+            return None
+        return region_of(ours, end, inside[::-1])
+
+    # ---- what training changes
+
+    def _changes(self) -> None:
+        """What one form changes beside its results: in training, buffers and counts of batches."""
+        chosen = {n for c in self.choices for n in (*c.training, *c.evaluation)}
+        for node in sorted(self.result.own - chosen):
+            if has_effect(node):
+                self._problem(node, "it changes a tensor in evaluation only")
+        explained = chosen | {n for end in self.regions for n in leads_to([end], self.pair)}
+        places = self._places()
+        found: dict[Any, Any] = {}
+        for node in self.training.graph.nodes:
+            if node in explained or node in self.pair or not self._changes_state(node):
                 continue
-            node = _origin(node)
-            if node in self.pair or node.op != "call_function":
-                border.add(node)
-                continue
-            inside.append(node)
-            stack += node.all_input_nodes
-        if {self.pair.get(n) for n in border} != {ours}:
-            return None
-        self.explained.update(inside)
-        if [short_name(n) for n in inside] == ["dropout"] and end.args[2] is True:
-            return Region(value=ours, node=end, op="dropout", p=end.args[1])
-        if any(short_name(n) not in _OF_DROP_PATH for n in inside) or (found := _drawn(inside)) is None:
-            return None
-        p, shape, scaled = found
-        if any(isinstance(size, int) and size != 1 for size in shape[1:]) or len(shape) != ours.meta["val"].dim():
-            return None
-        each = not (isinstance(shape[0], int) and shape[0] == 1)
-        return Region(value=ours, node=end, op="drop_path", p=p, each=each, scaled=scaled)
+            made = node if counts_batches(node) else join(self.choices, Choice(training=leads_to([node], self.pair)))
+            if counts_batches(node) or not made.ends:
+                found[made] = places[node]
+        for made, place in found.items():
+            self.result.before.setdefault(place, []).append(made)
+
+    def _places(self) -> dict[Any, Any]:
+        """For each of training's nodes the evaluation's before which it stands."""
+        (place,) = (n for n in self.evaluation.graph.nodes if n.op == "output")
+        places: dict[Any, Any] = {}
+        for node in reversed(self.training.graph.nodes):
+            place = self.pair.get(node, place) if node.op == "call_function" else place
+            places[node] = place
+        return places
+
+    def _changes_state(self, node: Any) -> bool:
+        """Whether a node that only training has changes more than what only training has, in a module that is kept."""
+        if node.op != "call_function" or not has_effect(node) or module_of(node) in self.result.idle:
+            return False
+        base = written(node)
+        while base is not None and base.op == "call_function" and base not in self.pair:
+            base = base.args[0] if base.args and hasattr(base.args[0], "op") else None
+        return base is not None or is_higher_order(node)
 
     def _problem(self, node: Any, why: str) -> None:
         self.result.problems.append(
@@ -258,31 +290,13 @@ class _Comparer:
         )
 
 
-def _drawn(inside: list[Any]) -> tuple[float, list[Any], bool] | None:
-    """The probability of dropping, the shape of the mask, and whether what stays is scaled."""
-    draws = [n for n in inside if short_name(n) in _DRAWS]
-    divided = [n for n in inside if short_name(n) in ("div", "div_")]
-    if len(draws) != 1:
-        return None
-    (draw,) = draws
-    if short_name(draw) in ("bernoulli", "bernoulli_") and isinstance(_probability(draw), float):
-        keep, made = _probability(draw), draw.args[0]
-        shape = next((a for a in made.args if isinstance(a, tuple | list)), None)
-    elif short_name(draw) == "rand":
-        added = [n for n in inside if short_name(n) == "add" and draw in n.all_input_nodes]
-        keeps = [a for n in added for a in n.args if isinstance(a, float)]
-        keep, shape = (keeps[0], draw.args[0]) if keeps else (None, None)
-    else:
-        return None
-    if keep is None or shape is None or any(n.args[1] != keep for n in divided):
-        return None
-    return round(1.0 - keep, 12), list(shape), bool(divided)
+def _leaf_names(exported: Any) -> list[str]:
+    """Where each output stands in what the module returns: `.out`, `[0]`; empty for a lone tensor."""
+    from torch.utils import _pytree as pytree
 
-
-def _probability(draw: Any) -> Any:
-    """That of a draw, where it is a number; an argument that is the schema's default is left out of an exported program."""
-    names = {a.name: a.default_value for a in draw.target._schema.arguments}
-    return draw.args[1] if len(draw.args) > 1 else names.get("p")
+    (output,) = (n for n in exported.graph.nodes if n.op == "output")
+    tree = pytree.tree_unflatten(list(range(len(output.args[0]))), exported.call_spec.out_spec)
+    return [pytree.keystr(path) for path, _ in pytree.tree_flatten_with_path(tree)[0]]
 
 
 def _paired(ours: list[Any], theirs: list[Any]) -> Iterator[tuple[Any, Any]]:

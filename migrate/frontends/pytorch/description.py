@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from migrate.frontends.pytorch.compare import short_name
+from migrate.frontends.pytorch.nodes import short_name
 from migrate.frontends.pytorch.program import Program
 from migrate.graph.description import Description
 

@@ -31,8 +31,8 @@ class Engine(Protocol):
         """The tensors that the module returns in evaluation, with entries of its state replaced."""
         ...
 
-    def learn(self, inputs: Sequence[Tensor], seed: int) -> Tensors:
-        """What `runtime.verify.learning` measures."""
+    def learn(self, inputs: Sequence[Tensor], seed: int, outputs: Sequence[int]) -> Tensors:
+        """What `runtime.verify.learning` measures, of the `outputs` in training mode; of all where that names none."""
         ...
 
 
@@ -49,20 +49,28 @@ class ModuleEngine:
         import torch
         from torch.func import functional_call
 
+        from runtime.verify.without_dropout import WithoutDropout
+
         args, kwargs = self.arguments([t.clone() for t in inputs])
         if self.has_modes:
             self.module.eval()
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        # it may change its buffers, or draw in evaluation as well
+        state = {name: buffer.clone() for name, buffer in self.module.named_buffers()} | dict(overrides)
+        with torch.no_grad(), torch.random.fork_rng(devices=[]), WithoutDropout():
             torch.manual_seed(0)
-            return _tensors(functional_call(self.module, dict(overrides), args, kwargs))
+            return _tensors(functional_call(self.module, state, args, kwargs))
 
-    def learn(self, inputs: Sequence[Tensor], seed: int) -> Tensors:
-        """What `runtime.verify.learning` measures."""
+    def learn(self, inputs: Sequence[Tensor], seed: int, outputs: Sequence[int]) -> Tensors:
+        """What `runtime.verify.learning` measures, of the `outputs` in training mode; of all where that names none."""
+        from torch.utils import _pytree as pytree
+
         from runtime.verify.learning import learning_of
 
         def run(given: Sequence[Tensor]) -> list[Tensor]:
             args, kwargs = self.arguments([t.clone() for t in given])
-            return _tensors(self.module(*args, **kwargs))
+            found = pytree.tree_leaves(self.module(*args, **kwargs))
+            found = [found[k] for k in outputs] if outputs and self.module.training else found
+            return _tensors(found)
 
         return learning_of(self.module, run, inputs, seed, training=self.has_modes)
 
@@ -93,9 +101,10 @@ class WorkerEngine:
         """The losses of the user's own training loop, and the batch that it ran on."""
         return self._ask("engine_loop:task_loop", {}, steps=steps)
 
-    def learn(self, inputs: Sequence[Tensor], seed: int) -> Tensors:
-        """What `runtime.verify.learning` measures."""
-        return self._ask("engine:task_learn", {f"input/{i}": t for i, t in enumerate(inputs)}, seed=seed)
+    def learn(self, inputs: Sequence[Tensor], seed: int, outputs: Sequence[int]) -> Tensors:
+        """What `runtime.verify.learning` measures, of the `outputs` in training mode; of all where that names none."""
+        given = {f"input/{i}": t for i, t in enumerate(inputs)}
+        return self._ask("engine:task_learn", given, seed=seed, outputs=list(outputs))
 
     def _ask(self, task: str, given: Tensors, **arguments: Any) -> Tensors:
         from migrate.frontends.pytorch.worker_program import read_tensors, write_tensors
@@ -122,7 +131,7 @@ def task_run(session: Session, folder: Path, arguments: dict[str, Any]) -> dict[
 
 def task_learn(session: Session, folder: Path, arguments: dict[str, Any]) -> dict[str, Any]:
     """Task: measure how the session's module learns."""
-    return _answered(folder, _engine(session).learn(_inputs(_question(folder)), arguments["seed"]))
+    return _answered(folder, _engine(session).learn(_inputs(_question(folder)), **arguments))
 
 
 def _engine(session: Session) -> ModuleEngine:

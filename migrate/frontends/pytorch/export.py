@@ -162,7 +162,30 @@ def _export(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], ba
             if tensor.dim() and tensor.shape[0] == batch:
                 free[tensor] = {0: torch.export.Dim.AUTO}
         shapes = free.dynamic_shapes(module, args, kwargs)
-    return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
+    with _assigned_in_place():
+        return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
+
+
+@contextmanager
+def _assigned_in_place() -> Generator[None]:
+    """Let `self.mean = ...` write into the buffer: export does not see that a module below the first takes another tensor."""
+    import torch
+
+    assign = torch.nn.Module.__setattr__
+
+    def write(module: nn.Module, name: str, value: Any) -> None:
+        held = vars(module).get("_buffers", {}).get(name)
+        tensors = isinstance(held, torch.Tensor) and isinstance(value, torch.Tensor) and held is not value
+        if tensors and (held.shape, held.dtype) == (value.shape, value.dtype):
+            held.copy_(value)
+        else:
+            assign(module, name, value)
+
+    torch.nn.Module.__setattr__ = write  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        yield
+    finally:
+        torch.nn.Module.__setattr__ = assign
 
 
 def _baked_batch(exported: ExportedProgram, names: Sequence[str]) -> int:

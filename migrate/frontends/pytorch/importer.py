@@ -10,26 +10,23 @@ from functools import partial
 from typing import Any
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
-from migrate.frontends.pytorch.compare import (
-    Comparison,
-    Region,
-    compare,
-    counts_batches,
-    following,
-    is_higher_order,
-    short_name,
-)
-from migrate.frontends.pytorch.mutation import Mutations
+from migrate.frontends.pytorch import branches
+from migrate.frontends.pytorch.choices import Choice, Chosen
+from migrate.frontends.pytorch.compare import Comparison, compare, following
+from migrate.frontends.pytorch.mutation import Mutations, read_before
+from migrate.frontends.pytorch.nodes import counts_batches, is_higher_order, is_same, is_size, short_name
 from migrate.frontends.pytorch.places import line_of, scope_of
 from migrate.frontends.pytorch.program import Program
+from migrate.frontends.pytorch.regions import Region
 from migrate.frontends.pytorch.registry import Unsupported, find, find_higher_order
-from migrate.frontends.pytorch.weights import add_state
+from migrate.frontends.pytorch.weights import add_state, constant
 from migrate.graph import Builder, ByMode, Dim, Graph, InferenceError, SizeError, Value
 from migrate.graph.sizes import apply
 
 HALF = {"float16": "float32", "bfloat16": "float32"}
 _SKIPPED = ("_assert", "sym_constrain_range", "_set_grad_enabled", "_check")
 _INLINED = ("wrap_with_set_grad_enabled", "wrap_with_autocast")
+_PLACEMENT = ("device", "pin_memory", "layout", "out")
 _ON_SIZES = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc}
 
 
@@ -42,24 +39,70 @@ class Importer:
     comparison: Comparison
     env: dict[Any, Any] = field(default_factory=dict[Any, Any])
     regions: dict[int, Value] = field(default_factory=dict[int, Value])
+    chosen: dict[Choice, tuple[Value, ...]] = field(default_factory=dict[Choice, tuple[Value, ...]])
     mutations: Mutations = field(default_factory=Mutations)
     no_grad: bool = False
+    cut_off: set[Value] = field(default_factory=set[Value])
+
+    def call(self, node: Any) -> None:
+        """One call of the evaluation's, after what training changes before it; what only a choice needs is left to it."""
+        for made in self.comparison.before.get(node, ()):
+            self.node(made) if not isinstance(made, Choice) else branches.make(self, made)
+        passive = is_same(node) or is_size(node)
+        if node in self.comparison.own or (passive and any(n not in self.env for n in node.all_input_nodes)):
+            return
+        self.node(node)
 
     def node(self, node: Any) -> None:
         """One call."""
         name = short_name(node)
         if name == "_set_grad_enabled":
             self.no_grad = not node.args[0]
-        if name.startswith(_SKIPPED) or counts_batches(node):
+        if name.startswith(_SKIPPED):
+            return
+        if counts_batches(node):
+            self.count(node)
             return
         with self.builder.at(scope_of(node), node.name):
             args, kwargs = self.comparison.arguments[node]
             given = self.value(args)
-            named = {k: self.value(v) for k, v in kwargs.items() if k not in ("device", "pin_memory", "layout")}
+            named = {k: self.value(v) for k, v in kwargs.items() if k not in _PLACEMENT}
             made = self.made(node, name, given, named)
             self.env[node] = self.without_gradient(made) if self.no_grad else made
             self.mutations.note(self, node, name, args)
         self.rename(node)
+
+    def count(self, node: Any) -> None:
+        """A normalisation counts a batch, while training."""
+        base = self.comparison.partner.get(node.args[0], node.args[0])
+        with self.builder.at(scope_of(node), node.name):
+            self.builder.count_batch(self.env[base], ByMode(True, False))
+
+    def store(self, kept: Value, value: Value) -> None:
+        """Write a new content into a buffer."""
+        assert kept.weight is not None
+        if kept.weight.role == "parameter":
+            raise Unsupported(f"the model changes its own parameter {kept.weight.source!r} while it runs")
+        self.mutations.store(self.builder, kept, self.builder.tensor(value))
+
+    def tensor_of(self, arg: Any) -> Value:
+        """What an argument is, which must be a tensor."""
+        made = self.value(arg)
+        if not isinstance(made, Value):
+            raise Unsupported("a size depends on the mode")
+        return self.builder.tensor(made)
+
+    def add_leaf(self, node: Any) -> None:
+        """Bind a constant or a graph that only the training form has."""
+        if node in self.env or node.op not in ("placeholder", "get_attr"):
+            return
+        owner, training = node.graph.owning_module, self.program.training
+        if node.op == "get_attr":
+            self.env[node] = getattr(owner, str(node.target))
+            return
+        assert training is not None
+        key = training.graph_signature.inputs_to_lifted_tensor_constants[node.name]
+        self.env[node] = constant(self, training.constants[key], f"{key}_in_training")
 
     def made(self, node: Any, name: str, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """What a node computes: of sizes, a part of several results, or an operator's."""
@@ -67,7 +110,7 @@ class Importer:
             return given[0][given[1]]
         if is_higher_order(node):
             if name in _INLINED:
-                return self.inlined(name, given)
+                return self.inlined(node, name, given)
             inner = [partial(self.subgraph, g) if hasattr(g, "graph") else g for g in given]
             return handler_of(node)(self.builder, *inner, **named)
         if not hasattr(node.target, "_schema"):
@@ -81,7 +124,7 @@ class Importer:
             raise Unsupported("the operator is not supported")
         return handler(self.builder, *given, **named)
 
-    def inlined(self, name: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    def inlined(self, call: Any, name: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
         """A part of the model that runs with or without gradients, or autocast, read where it stands."""
         place = next(k for k, value in enumerate(given) if hasattr(value, "graph"))
         if name == "wrap_with_autocast" and given[2]:
@@ -89,11 +132,12 @@ class Importer:
         before = self.no_grad
         if name == "wrap_with_set_grad_enabled":
             self.no_grad = not given[0]
-        operands = iter(given[place + 1 :])
+        operands, sources = iter(given[place + 1 :]), iter(self.comparison.arguments[call][0][place + 1 :])
         result: tuple[Any, ...] = ()
         for node in given[place].graph.nodes:
             if node.op == "placeholder":
                 self.env[node] = next(operands)
+                self.mutations.show(node, next(sources))
             elif node.op == "output":
                 result = self.value(node.args[0])
             else:
@@ -124,6 +168,8 @@ class Importer:
             return self.mutations.current(self, arg)
         if isinstance(arg, Region):
             return self.region(arg)
+        if isinstance(arg, Chosen):
+            return branches.chosen(self, arg)
         if isinstance(arg, tuple | list):
             return tuple(self.value(a) for a in arg)  # pyright: ignore[reportUnknownVariableType]
         if isinstance(arg, dict):
@@ -165,10 +211,18 @@ class Importer:
         return self.builder.drop_path(value, region.p, ByMode(True, False), **named)
 
     def without_gradient(self, made: Any) -> Any:
-        """A result of what runs without gradients."""
-        if isinstance(made, Value) and made.is_float and made.weight is None and made.static is None:
-            return self.builder.detach(made)
+        """A result of what runs without gradients: it is cut off where it comes in, what follows from it has none."""
+        if not isinstance(made, Value) or not made.is_float or made.weight is not None or made.static is not None:
+            return made
+        if made.node is None or not all(self.has_no_gradient(v) for v in made.node.tensors):
+            made = self.builder.detach(made)
+        self.cut_off.add(made)
         return made
+
+    def has_no_gradient(self, value: Value) -> bool:
+        """Whether no gradient can go through a value."""
+        fixed = value.weight is not None and value.weight.role == "buffer"
+        return fixed or not value.is_float or value in self.cut_off
 
     def rename(self, node: Any) -> None:
         """Give what a node computes the node's name."""
@@ -178,6 +232,8 @@ class Importer:
 
     def outputs(self, node: Any) -> None:
         """Make the results outputs, under their names; a package returns what it computes, never a weight or an input."""
+        for made in self.comparison.before.get(node, ()):
+            self.node(made) if not isinstance(made, Choice) else branches.make(self, made)
         args, _ = self.comparison.arguments.get(node, (node.args, {}))
         graph = self.builder.graph
         for leaf, fact in zip(args[0], self.program.outputs, strict=True):
@@ -203,6 +259,11 @@ def _count(value: Value) -> Any:
 
 def _dropped(name: str, why: str) -> Diagnostic:
     return Diagnostic(code="MIG321", severity="note", what=f"output {name!r} is left out", why=why)
+
+
+def _held(program: Program, comparison: Comparison) -> set[Any]:
+    """The evaluation's inputs that either form computes from before it changes them."""
+    return {comparison.partner.get(node, node) for node in read_before(program)}
 
 
 def handler_of(node: Any) -> Any:
@@ -232,7 +293,8 @@ def _all_nodes(module: Any) -> Iterator[Any]:
 def unsupported(program: Program) -> list[Diagnostic]:
     """Every operator that nothing reads, with its first place and how often it occurs."""
     places: dict[str, list[Any]] = {}
-    for node in _all_nodes(program.evaluation.graph_module):
+    forms = [form for form in (program.evaluation, program.training) if form is not None]
+    for node in (node for form in forms for node in _all_nodes(form.graph_module)):
         if node.op != "call_function" or short_name(node).startswith((*_SKIPPED, "sym_")):
             continue
         if not hasattr(node.target, "_schema"):
@@ -260,14 +322,14 @@ def attempt(program: Program, samples: dict[Any, tuple[int, int, int]], again: b
     comparison = compare(program.evaluation, program.training)
     if comparison.problems:
         raise MigrateError(comparison.problems, Exit.UNSUPPORTED)
-    importer = Importer(program, builder, comparison)
+    importer = Importer(program, builder, comparison, mutations=Mutations(read_before=_held(program, comparison)))
     current: Any = None
     try:
         add_state(importer)
         add_inputs(importer, samples)
         for current in program.evaluation.graph.nodes:
             if current.op == "call_function":
-                importer.node(current)
+                importer.call(current)
             elif current.op == "get_attr":
                 importer.env[current] = getattr(program.evaluation.graph_module, current.target)
             elif current.op == "output":

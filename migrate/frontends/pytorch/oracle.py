@@ -10,6 +10,7 @@ import numpy as np
 
 from migrate.errors import Diagnostic, MigrateError
 from migrate.frontends.pytorch.call import arguments_of
+from migrate.frontends.pytorch.compare import compare
 from migrate.frontends.pytorch.engine import Engine, ModuleEngine, WorkerEngine, failed, runnable, widened
 from migrate.frontends.pytorch.weights import HALF, array_of
 from migrate.graph import Graph
@@ -88,12 +89,25 @@ class PytorchOracle:
     def learning(self, inputs: Sequence[Array], seed: int) -> dict[str, torch.Tensor] | None:
         """What the module does when it learns, as `runtime.verify.learning` measures it."""
         given = [_tensor(a) for a in inputs]
+        outputs, idle = self._in_training
         try:
-            return self._engine.learn(given, seed)
+            found = self._engine.learn(given, seed, outputs)
         except MigrateError:
             raise
         except Exception as fault:  # whatever the user's module raises
             raise failed(fault, given) from fault
+        buffers = {name: name.removeprefix("training/buffer/") for name in found if name.startswith("training/buffer/")}
+        still = {name: _tensor(array_of(self.program, key)) for name, key in buffers.items() if _is_in(key, idle)}
+        return {**found, **still}
+
+    @cached_property
+    def _in_training(self) -> tuple[tuple[int, ...], frozenset[str]]:
+        """Which outputs of training the package gives, where there are more; and the modules that serve the others only."""
+        training = self.program.training
+        if training is None or len(_outputs(training)) == len(_outputs(self.program.evaluation)):
+            return (), frozenset()
+        found = compare(self.program.evaluation, training)
+        return found.outputs, found.idle
 
     def losses(self, steps: int) -> dict[str, torch.Tensor] | None:
         """The losses of the user's own training loop, where the factory returned all of it, and what they were taken on."""
@@ -119,7 +133,7 @@ class PytorchOracle:
 
     def logits_of(self, output: int) -> str | None:
         """The node from which a final softmax or sigmoid makes an output."""
-        from migrate.frontends.pytorch.compare import short_name
+        from migrate.frontends.pytorch.nodes import short_name
 
         (returned,) = (node for node in self._nodes.values() if node.op == "output")
         leaves: Any = returned.args[0]
@@ -170,6 +184,16 @@ class PytorchOracle:
             raise
         except Exception as fault:  # whatever the user's module raises
             raise failed(fault, given) from fault
+
+
+def _outputs(exported: Any) -> Sequence[Any]:
+    (output,) = (node for node in exported.graph.nodes if node.op == "output")
+    return output.args[0]
+
+
+def _is_in(key: str, modules: frozenset[str]) -> bool:
+    """Whether one of the modules holds an entry of the state."""
+    return key.rpartition(".")[0] in modules
 
 
 def _tensor(array: Array) -> torch.Tensor:

@@ -23,10 +23,15 @@ def tensor_of(program: Program, key: str) -> Any:
 
 
 def array_of(program: Program, key: str) -> Array:
-    """Its content; half precision as float32, in which the package trains."""
+    """The content of a key of the state, or of a constant."""
+    return content(tensor_of(program, key))
+
+
+def content(tensor: Any) -> Array:
+    """The content of a tensor; half precision as float32, in which the package trains."""
     import torch
 
-    tensor = tensor_of(program, key).detach()
+    tensor = tensor.detach()
     if tensor.dtype in (torch.float16, torch.bfloat16):
         tensor = tensor.float()
     return tensor.cpu().contiguous().numpy()
@@ -83,15 +88,18 @@ def _value(importer: Importer, fact: StateFact, homes: tuple[str, ...]) -> Value
 
 def _constant(importer: Importer, key: str) -> Value:
     """A tensor that the module has as a plain attribute, or that was written down in a forward."""
-    program = importer.program
-    tensor = tensor_of(program, key)
+    return constant(importer, tensor_of(importer.program, key), key)
+
+
+def constant(importer: Importer, tensor: Any, name: str) -> Value:
+    """A tensor that no module holds."""
     dtype = str(tensor.dtype).removeprefix("torch.")
     weight = Weight(
-        source=key,
-        read=lambda: array_of(program, key),
+        source=name,
+        read=lambda: content(tensor),
         source_shape=tuple(tensor.shape),
         role="buffer",
         trainable=False,
         persistent=False,
     )
-    return importer.builder.weight(key, HALF.get(dtype, dtype), weight, tuple(tensor.shape))
+    return importer.builder.weight(name, HALF.get(dtype, dtype), weight, tuple(tensor.shape))

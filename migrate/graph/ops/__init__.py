@@ -36,7 +36,8 @@ class Op:
 
     Where the callable's work grows with a size, `shapes` is called in its place to infer, with the callable first.
 
-    Control flow has that many `blocks`, which its callable takes as callables after the arguments.
+    Control flow has that many `blocks`, which its callable takes as callables after the arguments. An op with an `effect`
+    changes what the model holds, so it stays where nothing uses its output.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Op:
     loss: Loss | None = None
     blocks: int = 0
     shapes: Callable[..., Any] | None = None
+    effect: bool = False
 
     def callable(self) -> Callable[..., Any]:
         """The meaning, imported on first use."""
@@ -88,6 +90,7 @@ def declare(
     loss: Loss | None = None,
     blocks: int = 0,
     shapes: Callable[..., Any] | None = None,
+    effect: bool = False,
 ) -> Op:
     """Register an op; its family is the file that declares it.
 
@@ -102,7 +105,7 @@ def declare(
     op = Op(
         name=name, family=family, target=target, fold=fold, scalars=scalars, random=random, learns=learns,
         statistics=statistics, learns_attributes=learns_attributes, moves=moves, makes=makes, many=many,
-        compares=compares, loss=loss, blocks=blocks, shapes=shapes,
+        compares=compares, loss=loss, blocks=blocks, shapes=shapes, effect=effect,
     )  # fmt: skip
     _OPS[name] = (op, place)
     return op

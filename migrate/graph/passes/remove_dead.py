@@ -4,7 +4,8 @@
     %b = sigmoid(%x)               return %b
     return %b
 
-A node stays while a later node asks for a size of its output. Blocks of what stays lose their own dead nodes.
+A node stays while a later node asks for a size of its output, or where it changes what the model holds. Blocks of what
+stays lose their own dead nodes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def _living(nodes: list[Node], used: set[Value]) -> list[Node]:
     """The nodes that make what is used; `used` grows by what they use."""
     kept: list[Node] = []
     for node in reversed(nodes):
-        if used.isdisjoint(node.outputs):
+        if used.isdisjoint(node.outputs) and not node.has_effect:
             continue
         for block in node.blocks:
             block.nodes = _living(block.nodes, used | set(block.outputs))

@@ -41,7 +41,7 @@ def aten_unflatten(b: Builder, self: Value, dim: int, sizes: Any) -> Value:
     return b.unflatten(self, dim, tuple(sizes))
 
 
-@aten_op("aten.t", "aten.numpy_T", "aten.mT")
+@aten_op("aten.t", "aten.numpy_T", "aten.mT", "aten.matrix_H", "aten.mH", "aten.adjoint")
 def aten_t(b: Builder, self: Value) -> Value:
     """The last two axes exchanged."""
     return self if self.rank < 2 else b.transpose(self, -2, -1)
