@@ -66,11 +66,13 @@ def _bind_arguments(importer: Importer, node: Any, inside: set[Any]) -> None:
     """Let the arguments of a node that one form alone has be the nodes that stand for what both have."""
     from torch.fx.node import map_arg
 
-    partner = importer.comparison.partner
+    partner, met = importer.comparison.partner, importer.comparison.chosen
 
     def known(arg: Any) -> Any:
         if arg in partner:
             return partner[arg]
+        if arg in met and arg not in inside:
+            return met[arg]
         passed = origin_of(arg)
         if is_same(arg) and arg not in inside and passed in partner:
             return partner[passed]

@@ -39,7 +39,7 @@ MODE_ARGUMENTS = {"train", "training", "use_input_stats"}
 class Comparison:
     """Each evaluation node's arguments with what differs in training marked, and what could not be.
 
-    `partner` is the evaluation's node of each training node that has one. `before` says what training changes beside its
+    `partner` is the evaluation's node of each training node that has one, `chosen` what those are that end a choice. `before` says what training changes beside its
     results, by the evaluation's node before which it does: a choice without ends, or the node of a count of batches.
     `own` are evaluation's nodes that are part of a choice, or of nothing. `outputs` are the training's for each of the
     evaluation's; it may have others as well, which are `left_out`: `idle` are the modules that only lead to those.
@@ -48,6 +48,7 @@ class Comparison:
     arguments: dict[Any, tuple[Any, Any]] = field(default_factory=dict[Any, tuple[Any, Any]])
     problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
     partner: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    chosen: dict[Any, Chosen] = field(default_factory=dict[Any, Chosen])
     before: dict[Any, list[Any]] = field(default_factory=dict[Any, list[Any]])
     own: set[Any] = field(default_factory=set[Any])
     outputs: tuple[int, ...] = ()
@@ -225,9 +226,21 @@ class _Comparer:
         if found is not None:
             self.regions[end] = found
             return found
-        inside = leads_to([end], self.pair), leads_to([origin], self.known)
-        made = Choice(training=inside[0], evaluation=inside[1], ends=[(origin, end)])
-        return Chosen(choice=join(self.choices, made), end=(origin, end))
+        return self._chosen(origin, end)
+
+    def _chosen(self, ours: Any, theirs: Any) -> Chosen:
+        """The value at which both forms meet again, each in its own way."""
+        made = self.result.chosen.get(theirs)
+        if made is None or made.end[0] is not ours:
+            inside = self._inside(theirs), leads_to([ours], self.known)
+            choice = join(self.choices, Choice(training=inside[0], evaluation=inside[1], ends=[(ours, theirs)]))
+            made = Chosen(choice=choice, end=(ours, theirs))
+            self.result.chosen.setdefault(theirs, made)
+        return made
+
+    def _inside(self, end: Any) -> list[Any]:
+        """What only training has on the way to a node, from where the forms last met."""
+        return leads_to([end], {**self.pair, **self.result.chosen})
 
     def _region(self, ours: Any, end: Any) -> Region | None:
         """What leads from the value that evaluation uses to the one that training uses, if it is a dropout of any kind."""
@@ -254,7 +267,7 @@ class _Comparer:
         for node in self.training.graph.nodes:
             if node in explained or node in self.pair or not self._changes_state(node):
                 continue
-            made = node if counts_batches(node) else join(self.choices, Choice(training=leads_to([node], self.pair)))
+            made = node if counts_batches(node) else join(self.choices, Choice(training=self._inside(node)))
             if counts_batches(node) or not made.ends:
                 found[made] = places[node]
         for made, place in found.items():

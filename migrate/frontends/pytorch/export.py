@@ -13,6 +13,7 @@ from contextlib import contextmanager, redirect_stderr
 from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
+from migrate.frontends.pytorch.nodes import has_effect, inner_graphs
 from migrate.frontends.pytorch.program import ModuleFact, OutputFact, Program, StateFact
 
 if TYPE_CHECKING:
@@ -163,7 +164,20 @@ def _export(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], ba
                 free[tensor] = {0: torch.export.Dim.AUTO}
         shapes = free.dynamic_shapes(module, args, kwargs)
     with _assigned_in_place():
-        return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
+        exported = torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
+    for node in exported.graph.nodes:
+        if node.op == "call_function" and "val" not in node.meta and (inner := inner_graphs(node)):
+            _give_something(node, inner[0])
+    return exported
+
+
+def _give_something(node: Any, inner: Any) -> None:
+    """Let a part that only changes tensors return one: torch writes one that returns nothing, and cannot read it."""
+    (end,) = (n for n in inner.graph.nodes if n.op == "output")
+    given = next(n for n in inner.graph.nodes if n.op == "call_function" and has_effect(n))
+    end.args = ((given,),)
+    end.meta["val"] = node.meta["val"] = (given.meta["val"],)
+    inner.recompile()
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from migrate.errors import Diagnostic, Exit, MigrateError, error
 from migrate.frontends.pytorch import branches
 from migrate.frontends.pytorch.choices import Choice, Chosen
 from migrate.frontends.pytorch.compare import Comparison, compare, following
-from migrate.frontends.pytorch.mutation import Mutations, read_before
+from migrate.frontends.pytorch.mutation import Mutations, memory_of, read_before
 from migrate.frontends.pytorch.nodes import counts_batches, is_higher_order, is_same, is_size, short_name
 from migrate.frontends.pytorch.places import line_of, scope_of
 from migrate.frontends.pytorch.program import Program
@@ -42,6 +42,7 @@ class Importer:
     chosen: dict[Choice, tuple[Value, ...]] = field(default_factory=dict[Choice, tuple[Value, ...]])
     mutations: Mutations = field(default_factory=Mutations)
     no_grad: bool = False
+    place: Any = None
     cut_off: set[Value] = field(default_factory=set[Value])
 
     def call(self, node: Any) -> None:
@@ -56,6 +57,7 @@ class Importer:
     def node(self, node: Any) -> None:
         """One call."""
         name = short_name(node)
+        self.place = node if node.meta.get("stack_trace") else self.place
         if name == "_set_grad_enabled":
             self.no_grad = not node.args[0]
         if name.startswith(_SKIPPED):
@@ -137,7 +139,8 @@ class Importer:
         for node in given[place].graph.nodes:
             if node.op == "placeholder":
                 self.env[node] = next(operands)
-                self.mutations.show(node, next(sources))
+                if hasattr(source := memory_of(next(sources)), "all_input_nodes"):
+                    self.mutations.show(node, source)
             elif node.op == "output":
                 result = self.value(node.args[0])
             else:
@@ -339,7 +342,7 @@ def attempt(program: Program, samples: dict[Any, tuple[int, int, int]], again: b
     except SizeError as fault:
         raise _failed("MIG305", "the graph depends on the input's sizes", current, str(fault)) from fault
     except Unsupported as fault:
-        raise _failed("MIG203", "cannot be expressed exactly", current, fault.reason, fault.todo) from fault
+        raise _failed("MIG203", "cannot be expressed exactly", importer.place or current, fault.reason, fault.todo) from fault
     return builder.graph
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from migrate.frontends.pytorch.choices import Chosen
 from migrate.frontends.pytorch.nodes import has_effect, is_higher_order, is_same, is_size, written
 from migrate.frontends.pytorch.registry import Unsupported
 from migrate.graph import Builder, Node, Value
@@ -67,6 +68,8 @@ class Mutations:
                 importer.env[node] = base if view.take is _same else view.take()
                 view.version = version
                 self.versions[node] = self._version(node) + 1
+        if node not in importer.env:
+            raise Unsupported("what training computes here depends on what follows it")
         return importer.env[node]
 
     def note(self, importer: Importer, node: Any, name: str, args: Any) -> None:
@@ -74,7 +77,7 @@ class Mutations:
         import torch.fx
 
         if written(node) is not None:
-            place = importer.comparison.arguments[node][1].get("out", args[0])
+            place = memory_of(importer.comparison.arguments[node][1].get("out", args[0]))
             if isinstance(place, torch.fx.Node):
                 made = importer.env[node]
                 if self.current(importer, place) is not made:
@@ -152,6 +155,11 @@ def _writes(user: Any, node: Any) -> bool:
 
 def _reads(user: Any, node: Any) -> bool:
     return not _writes(user, node) and not is_same(user) and not is_size(user)
+
+
+def memory_of(arg: Any) -> Any:
+    """The node whose memory an argument is: of a buffer that training alone has changed so far, the buffer's."""
+    return arg.end[0] if isinstance(arg, Chosen) and arg.end[0].op == "placeholder" else arg
 
 
 def _shows(node: Any) -> bool:

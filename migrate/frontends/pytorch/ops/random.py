@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from migrate.frontends.pytorch.registry import Unsupported, aten_op
+from migrate.frontends.pytorch.registry import aten_op
 from migrate.graph import Builder, ByMode, Value
 
 
@@ -38,7 +38,13 @@ def aten_feature_alpha_dropout(b: Builder, input: Value, p: float, train: Any) -
     return b.feature_alpha_dropout(input, p, train) if train is not False else input
 
 
-@aten_op("aten.rand", "aten.randn")
-def aten_rand(b: Builder, size: Any, **ignored: Any) -> Value:
-    """Random numbers, drawn at every call."""
-    raise Unsupported("random numbers are drawn in both modes")
+@aten_op("aten.rand")
+def aten_rand(b: Builder, size: Any, *, dtype: Any = None) -> Value:
+    """Random numbers between 0 and 1, drawn at every call."""
+    return b.rand(tuple(size), **({} if dtype is None else {"dtype": dtype}))
+
+
+@aten_op("aten.randn")
+def aten_randn(b: Builder, size: Any, *, dtype: Any = None) -> Value:
+    """Normal random numbers, drawn at every call."""
+    return b.randn(tuple(size), **({} if dtype is None else {"dtype": dtype}))

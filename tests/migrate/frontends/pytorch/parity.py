@@ -72,7 +72,7 @@ class WithoutDropout(TorchFunctionMode):
 
 
 def assert_same(ours: nn.Module, source: nn.Module, example: tuple[Any, ...] | dict[str, Any]) -> None:
-    """Outputs, gradients, and running statistics afterwards."""
+    """Outputs, gradients, and all buffers afterwards."""
     args, kwargs = ([], dict(example)) if isinstance(example, dict) else (list(example), {})
     given = [t.clone() for t in tensors((args, kwargs))]
     torch.manual_seed(0)
@@ -92,8 +92,6 @@ def assert_same(ours: nn.Module, source: nn.Module, example: tuple[Any, ...] | d
     assert not (wrong := {k: v for k, v in off.items() if not v <= GRADIENTS}), wrong
     state = source.state_dict()
     for key, value in ours.state_dict().items():
-        if key.endswith("num_batches_tracked"):  # counted by a layer, and without effect on what it computes
-            continue
         assert relative(value, state[key]) <= OUTPUTS, key
 
 

@@ -105,6 +105,7 @@ def others() -> Iterator[tuple[str, Case]]:
         "Unflatten": (nn.Unflatten(1, (2, 3)), (IMAGE,)), "CosineSimilarity": (nn.CosineSimilarity(), (VECTOR, VECTOR + 1)),
         "PairwiseDistance": (nn.PairwiseDistance(), (VECTOR, VECTOR + 1)),
         "weight_norm": (parametrizations.weight_norm(nn.Linear(6, 5)), (VECTOR,)),
+        "spectral_norm": (parametrizations.spectral_norm(nn.Linear(6, 5)), (VECTOR,)),
     }  # fmt: skip
     yield from made.items()
 
@@ -113,7 +114,6 @@ CASES = dict([*by_rank("1d", LINE), *by_rank("2d", IMAGE), *by_rank("3d", VOLUME
 REFUSED: dict[str, tuple[nn.Module, tuple[Tensor, ...], str]] = {
     "Embedding-renormalised": (nn.Embedding(20, 5, max_norm=1.0), (torch.randint(20, (4, 7)),), "MIG201"),
     "FractionalMaxPool2d": (nn.FractionalMaxPool2d(2, output_size=3), (IMAGE,), "MIG201"),
-    "spectral_norm": (parametrizations.spectral_norm(nn.Linear(6, 5)), (VECTOR,), "MIG320"),
 }
 
 

@@ -42,7 +42,7 @@ CHECKS = (
     "gradient of every parameter",
     "gradient of every parameter in training mode, dropout zero",
     "outputs in training mode, dropout zero",
-    "running statistics after a training step",
+    "buffers after a training step",
     "losses of three steps of SGD",
 )
 
