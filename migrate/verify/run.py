@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Diagnostic, MigrateError
 from migrate.graph import Graph
+from migrate.graph.reach import cuts_gradients
 from migrate.verify.cases import COSTLY, operations_per_sample, plan_cases
 from migrate.verify.contract import Oracle, Plan
 from migrate.verify.differences import source_differences
@@ -67,7 +68,8 @@ class _Run:
             facts: dict[str, Any] = {**gradients, "parameters": parameters}
             marks = GoldenGradients(**facts)
         folder, inventory = self.package_dir / "checks", expected_inventory(self.plan, self.graph)
-        write_golden(folder, cases=goldens.cases, inventory=inventory, gradients=marks)
+        cuts = bool(self.graph.state) and cuts_gradients(self.graph)  # only a source with gradients of its own does so
+        write_golden(folder, cases=goldens.cases, inventory=inventory, gradients=marks, cuts_gradients=cuts)
 
 
 def verify(

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
@@ -37,12 +38,16 @@ def _gradient(module: nn.Module, golden: Golden) -> list[Check]:
     cases = sorted(golden.cases, key=lambda case: sum(tensor.numel() for tensor in case.inputs))
     inputs, *further = [case.inputs for case in cases]
     redrawn = next((case for case in golden.cases if case.sigma >= REDRAWN), None)
-    unused = [item.name for item in golden.inventory if not item.used]
+    options: dict[str, Any] = {
+        "further": further,
+        "unused": [item.name for item in golden.inventory if not item.used],
+        "is_derivative": not golden.cuts_gradients,
+    }
     if redrawn is None:
-        return check_gradient(module, inputs, further=further, unused=unused)
+        return check_gradient(module, inputs, **options)
     changed = copy.deepcopy(module)
     perturb(changed, redrawn.seed, redrawn.sigma)
-    return check_gradient(changed, inputs, remark="at redrawn weights", further=further, unused=unused)
+    return check_gradient(changed, inputs, remark="at redrawn weights", **options)
 
 
 def checks_of(module: nn.Module, golden: Golden, package: Package, device: Device) -> list[Check]:

@@ -33,7 +33,8 @@ def load_pytorch(program: Program) -> Graph:
     Raises:
         MigrateError: exit status 4 for constructs that are not supported, all of them listed.
     """
-    from migrate.frontends.pytorch.importer import attempt, unsupported
+    from migrate.frontends.pytorch.handlers import unsupported
+    from migrate.frontends.pytorch.importer import attempt
     from migrate.frontends.pytorch.inputs import candidates
     from migrate.graph.batch import check_batch
 

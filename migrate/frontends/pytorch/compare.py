@@ -7,8 +7,6 @@ to where they meet again, is a `Choice`. Outputs that only training gives are le
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,6 @@ from migrate.frontends.pytorch.choices import Choice, Chosen, join, leads_to
 from migrate.frontends.pytorch.nodes import (
     counts_batches,
     has_effect,
-    inner_graphs,
     is_higher_order,
     is_same,
     is_size,
@@ -25,6 +22,7 @@ from migrate.frontends.pytorch.nodes import (
     short_name,
     written,
 )
+from migrate.frontends.pytorch.pairing import outputs_among, outputs_of, paired, steps
 from migrate.frontends.pytorch.places import line_of, module_of
 from migrate.frontends.pytorch.regions import Region, region_of
 from migrate.graph import ByMode
@@ -39,10 +37,11 @@ MODE_ARGUMENTS = {"train", "training", "use_input_stats"}
 class Comparison:
     """Each evaluation node's arguments with what differs in training marked, and what could not be.
 
-    `partner` is the evaluation's node of each training node that has one, `chosen` what those are that end a choice. `before` says what training changes beside its
-    results, by the evaluation's node before which it does: a choice without ends, or the node of a count of batches.
-    `own` are evaluation's nodes that are part of a choice, or of nothing. `outputs` are the training's for each of the
-    evaluation's; it may have others as well, which are `left_out`: `idle` are the modules that only lead to those.
+    `partner` is the evaluation's node of each training node that has one, `chosen` what those are that end a choice.
+    `before` says what training changes beside its results, by the evaluation's node before which it does: a choice without
+    ends, or the node of a count of batches. `own` are evaluation's nodes that are part of a choice, or of nothing.
+    `outputs` are the training's for each of the evaluation's; it may have others as well, which are `left_out`: `idle` are
+    the modules that only lead to those.
     """
 
     arguments: dict[Any, tuple[Any, Any]] = field(default_factory=dict[Any, tuple[Any, Any]])
@@ -77,15 +76,6 @@ def following(node: Node) -> tuple[Any, ...]:
     )
 
 
-def _steps(graph: Any) -> list[Any]:
-    skipped = (is_size, counts_batches, is_same)
-    return [n for n in graph.nodes if n.op == "call_function" and not any(test(n) for test in skipped)]
-
-
-def _token(node: Any) -> tuple[str, ...]:
-    return str(node.target), module_of(node), *(g.code for g in inner_graphs(node))
-
-
 class _Comparer:
     def __init__(self, evaluation: Any, training: Any) -> None:
         self.evaluation, self.training = evaluation, training
@@ -97,8 +87,8 @@ class _Comparer:
 
     def run(self) -> Comparison:
         self._pair_inputs()
-        ours, theirs = _steps(self.evaluation.graph), _steps(self.training.graph)
-        self.pair.update((t, e) for e, t in _paired(ours, theirs))
+        ours, theirs = steps(self.evaluation.graph), steps(self.training.graph)
+        self.pair.update((t, e) for e, t in paired(ours, theirs))
         partner = {e: t for t, e in self.pair.items()}
         self.known = set(partner)
         for node in self.evaluation.graph.nodes:
@@ -136,11 +126,10 @@ class _Comparer:
 
     def _outputs(self, node: Any) -> None:
         """Those of both forms; where training gives more, the ones that are made of what evaluation's are."""
-        (other,) = (n for n in self.training.graph.nodes if n.op == "output")
-        ours, theirs = list(node.args[0]), list(other.args[0])
+        ours, theirs = outputs_of(self.evaluation), outputs_of(self.training)
         chosen = list(range(len(ours)))
         if len(ours) != len(theirs):
-            chosen = self._among(ours, theirs)
+            chosen = outputs_among(self.evaluation, self.training, self.pair)
         if len(ours) > len(theirs) or len(set(chosen)) < len(ours):
             self._problem(node, "evaluation gives outputs that training does not give")
             return
@@ -149,19 +138,6 @@ class _Comparer:
         kept = tuple(theirs[k] for k in chosen)
         self._leave_out([theirs[k] for k in self.result.left_out], kept)
         self.result.arguments[node] = (self._merge(tuple(ours), kept, node),), {}
-
-    def _among(self, ours: list[Any], theirs: list[Any]) -> list[int]:
-        """For each of our outputs the place of theirs: the one of the same node, else of the same name, else in order."""
-        import torch.fx
-
-        names = [_leaf_names(program) for program in (self.evaluation, self.training)]
-        origins = [self.pair.get(origin_of(t)) if isinstance(t, torch.fx.Node) else t for t in theirs]
-        found: list[int] = []
-        for place, (leaf, name) in enumerate(zip(ours, names[0], strict=True)):
-            same = [k for k, t in enumerate(origins) if isinstance(leaf, torch.fx.Node) and t is origin_of(leaf)]
-            named = [k for k, other in enumerate(names[1]) if other == name and name]
-            found.append((*same, *named, place)[0])
-        return found
 
     def _leave_out(self, extra: list[Any], kept: tuple[Any, ...]) -> None:
         """Forget what leads to outputs of training alone, and note the modules that do nothing else."""
@@ -301,21 +277,3 @@ class _Comparer:
                 todo="use layers that follow the mode (Dropout, BatchNorm, stochastic depth), or export one form only",
             )
         )
-
-
-def _leaf_names(exported: Any) -> list[str]:
-    """Where each output stands in what the module returns: `.out`, `[0]`; empty for a lone tensor."""
-    from torch.utils import _pytree as pytree
-
-    (output,) = (n for n in exported.graph.nodes if n.op == "output")
-    tree = pytree.tree_unflatten(list(range(len(output.args[0]))), exported.call_spec.out_spec)
-    return [pytree.keystr(path) for path, _ in pytree.tree_flatten_with_path(tree)[0]]
-
-
-def _paired(ours: list[Any], theirs: list[Any]) -> Iterator[tuple[Any, Any]]:
-    left, right = [_token(n) for n in ours], [_token(n) for n in theirs]
-    if left == right:
-        yield from zip(ours, theirs, strict=True)
-        return
-    for a, b, size in difflib.SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks():
-        yield from zip(ours[a : a + size], theirs[b : b + size], strict=True)

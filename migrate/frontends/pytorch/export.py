@@ -7,14 +7,23 @@ from __future__ import annotations
 
 import io
 import logging
+import operator
 import warnings
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
 from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
+from migrate.frontends.pytorch.facts import (
+    input_names,
+    modules_of,
+    modules_of_program,
+    output_facts,
+    state_of,
+    state_of_program,
+)
 from migrate.frontends.pytorch.nodes import has_effect, inner_graphs
-from migrate.frontends.pytorch.program import ModuleFact, OutputFact, Program, StateFact
+from migrate.frontends.pytorch.program import Program
 
 if TYPE_CHECKING:
     import torch
@@ -41,24 +50,24 @@ def export_module(module: nn.Module, example_inputs: tuple[Any, ...] | Mapping[s
     return Program(
         evaluation=evaluation,
         training=training,
-        state=tuple(_state_of(module)),
-        modules=tuple(_modules_of(module)),
-        input_names=_input_names(evaluation),
-        outputs=_outputs_of(evaluation),
+        state=tuple(state_of(module)),
+        modules=tuple(modules_of(module)),
+        input_names=input_names(evaluation),
+        outputs=output_facts(evaluation),
         declared_batch=declared,
     )
 
 
 def program_of(exported: ExportedProgram) -> Program:
     """An exported program as it is; whether it was exported for evaluation or for training is not known."""
-    names = _input_names(exported)
+    names = input_names(exported)
     return Program(
         evaluation=exported,
         training=None,
-        state=tuple(_state_of_program(exported)),
-        modules=tuple(_modules_of_program(exported)),
+        state=tuple(state_of_program(exported)),
+        modules=tuple(modules_of_program(exported)),
         input_names=names,
-        outputs=_outputs_of(exported),
+        outputs=output_facts(exported),
         declared_batch=_baked_batch(exported, names),
     )
 
@@ -144,7 +153,7 @@ def _exported(
             free = _export(module, args, kwargs, batch)
         except Exception:  # refused or failed with a free batch: the fixed one tells whose fault it is
             free = None
-        if free is not None and _baked_batch(free, _input_names(free)) == 1:
+        if free is not None and _baked_batch(free, input_names(free)) == 1:
             return free, 1
     try:
         fixed = _export(module, args, kwargs, None)
@@ -166,7 +175,7 @@ def _export(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], ba
     with _assigned_in_place():
         exported = torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
     for node in exported.graph.nodes:
-        if node.op == "call_function" and "val" not in node.meta and (inner := inner_graphs(node)):
+        if node.op == "call_function" and not node.users and (inner := inner_graphs(node)):
             _give_something(node, inner[0])
     return exported
 
@@ -177,6 +186,9 @@ def _give_something(node: Any, inner: Any) -> None:
     given = next(n for n in inner.graph.nodes if n.op == "call_function" and has_effect(n))
     end.args = ((given,),)
     end.meta["val"] = node.meta["val"] = (given.meta["val"],)
+    with node.graph.inserting_after(node):
+        first = node.graph.call_function(operator.getitem, (node, 0))
+    first.meta = {**node.meta, "val": given.meta["val"]}
     inner.recompile()
 
 
@@ -238,90 +250,3 @@ def _users_line(fault: BaseException) -> str:
             found = f"{name}:{trace.tb_lineno}"
         trace = trace.tb_next
     return found
-
-
-# ---- facts
-
-
-def _state_of(module: nn.Module) -> Iterator[StateFact]:
-    owners = dict(module.named_modules(remove_duplicate=False))
-    first: dict[int, str] = {}
-    for key, tensor in module.named_parameters(remove_duplicate=False):
-        yield _fact(key, tensor, "parameter", True, first)
-    for key, tensor in module.named_buffers(remove_duplicate=False):
-        path, _, name = key.rpartition(".")
-        hidden: set[str] = owners[path]._non_persistent_buffers_set  # pyright: ignore[reportAssignmentType]
-        yield _fact(key, tensor, "buffer", name not in hidden, first)
-
-
-def _state_of_program(exported: ExportedProgram) -> Iterator[StateFact]:
-    signature = exported.graph_signature
-    parameters, hidden = set(signature.parameters), set(signature.non_persistent_buffers)
-    first: dict[Any, str] = {}
-    for key, tensor in exported.state_dict.items():
-        yield _fact(key, tensor, "parameter" if key in parameters else "buffer", True, first)
-    for key in signature.buffers:
-        if key in hidden:
-            yield _fact(key, exported.constants[key], "buffer", False, first)  # pyright: ignore[reportArgumentType]
-
-
-def _fact(key: str, tensor: torch.Tensor, kind: Any, persistent: bool, first: dict[Any, str]) -> StateFact:
-    # two names of one tensor, or of one place in memory in the same layout
-    mark = (tensor.data_ptr(), tuple(tensor.shape), tensor.stride()) if tensor.numel() else id(tensor)
-    owner = first.setdefault(mark, key)
-    return StateFact(
-        key=key,
-        shape=tuple(tensor.shape),
-        dtype=str(tensor.dtype).removeprefix("torch."),
-        kind=kind,
-        requires_grad=tensor.requires_grad,
-        persistent=persistent,
-        tied_to=None if owner == key else owner,
-    )
-
-
-def _modules_of(module: nn.Module) -> Iterator[ModuleFact]:
-    for path, each in module.named_modules(remove_duplicate=False):
-        kind = type(each)
-        settings = {
-            name: value
-            for name, value in vars(each).items()
-            if not name.startswith("_") and name != "training" and isinstance(value, bool | int | float | str)
-        }
-        version = kind._version if isinstance(kind._version, int) else 1  # anyone may call anything by that name
-        yield ModuleFact(path=path, cls=f"{kind.__module__}.{kind.__qualname__}", settings=settings, version=version)
-
-
-def _modules_of_program(exported: ExportedProgram) -> Iterator[ModuleFact]:
-    found: dict[str, str] = {}
-    for node in exported.graph.nodes:
-        for path, kind in (node.meta.get("nn_module_stack") or {}).values():
-            if "_empty_nn_module_stack" not in path:
-                found.setdefault(path, kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}")
-    yield from (ModuleFact(path=path, cls=kind) for path, kind in sorted(found.items()))
-
-
-def _input_names(exported: ExportedProgram) -> tuple[str, ...]:
-    import torch
-
-    wanted = set(exported.graph_signature.user_inputs)
-    nodes = [n for n in exported.graph.nodes if n.op == "placeholder" and n.name in wanted]
-    return tuple(n.name for n in nodes if isinstance(n.meta.get("val"), torch.Tensor))
-
-
-def _outputs_of(exported: ExportedProgram) -> tuple[OutputFact, ...]:
-    import torch.fx
-    from torch.utils import _pytree as pytree
-
-    (output,) = (n for n in exported.graph.nodes if n.op == "output")
-    leaves: list[Any] = list(output.args[0])
-    tree = pytree.tree_unflatten(list(range(len(leaves))), exported.call_spec.out_spec)  # pyright: ignore[reportArgumentType]
-    paths = [path for path, _ in pytree.tree_flatten_with_path(tree)[0]]
-    facts: list[OutputFact] = []
-    for path, leaf in zip(paths, leaves, strict=True):
-        parts = [str(getattr(key, "key", getattr(key, "name", getattr(key, "idx", "")))) for key in path]
-        name = "_".join(parts)
-        name = f"output_{name}" if not name or name[0].isdigit() else name
-        is_tensor = isinstance(leaf, torch.fx.Node)
-        facts.append(OutputFact(name=name.rstrip("_"), is_tensor=is_tensor, value=None if is_tensor else leaf))
-    return tuple(facts)

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from migrate.errors import Diagnostic, Exit, MigrateError, error
 from migrate.frontends.pytorch import branches
 from migrate.frontends.pytorch.choices import Choice, Chosen
 from migrate.frontends.pytorch.compare import Comparison, compare, following
+from migrate.frontends.pytorch.handlers import INLINED, SKIPPED, handler_of
 from migrate.frontends.pytorch.mutation import Mutations, memory_of, read_before
 from migrate.frontends.pytorch.nodes import counts_batches, is_higher_order, is_same, is_size, short_name
 from migrate.frontends.pytorch.places import line_of, scope_of
 from migrate.frontends.pytorch.program import Program
 from migrate.frontends.pytorch.regions import Region
-from migrate.frontends.pytorch.registry import Unsupported, find, find_higher_order
+from migrate.frontends.pytorch.registry import Unsupported
 from migrate.frontends.pytorch.weights import add_state, constant
 from migrate.graph import Builder, ByMode, Dim, Graph, InferenceError, SizeError, Value
 from migrate.graph.sizes import apply
 
 HALF = {"float16": "float32", "bfloat16": "float32"}
-_SKIPPED = ("_assert", "sym_constrain_range", "_set_grad_enabled", "_check")
-_INLINED = ("wrap_with_set_grad_enabled", "wrap_with_autocast")
 _PLACEMENT = ("device", "pin_memory", "layout", "out")
 _ON_SIZES = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc}
 
@@ -60,7 +58,7 @@ class Importer:
         self.place = node if node.meta.get("stack_trace") else self.place
         if name == "_set_grad_enabled":
             self.no_grad = not node.args[0]
-        if name.startswith(_SKIPPED):
+        if name.startswith(SKIPPED):
             return
         if counts_batches(node):
             self.count(node)
@@ -111,7 +109,7 @@ class Importer:
         if node.target is operator.getitem:
             return given[0][given[1]]
         if is_higher_order(node):
-            if name in _INLINED:
+            if name in INLINED:
                 return self.inlined(node, name, given)
             inner = [partial(self.subgraph, g) if hasattr(g, "graph") else g for g in given]
             return handler_of(node)(self.builder, *inner, **named)
@@ -120,7 +118,7 @@ class Importer:
         if name == "sym_size":
             return given[0].shape[given[1]]
         if name == "sym_numel":
-            return math.prod(given[0].shape) if all(isinstance(s, int) for s in given[0].shape) else _count(given[0])
+            return reduce(operator.mul, given[0].shape, 1)
         handler = handler_of(node)
         if handler is None:
             raise Unsupported("the operator is not supported")
@@ -253,63 +251,8 @@ class Importer:
             graph.outputs.append(made)
 
 
-def _count(value: Value) -> Any:
-    total: Any = 1
-    for size in value.shape:
-        total = total * size
-    return total
-
-
 def _dropped(name: str, why: str) -> Diagnostic:
     return Diagnostic(code="MIG321", severity="note", what=f"output {name!r} is left out", why=why)
-
-
-def _held(program: Program, comparison: Comparison) -> set[Any]:
-    """The evaluation's inputs that either form computes from before it changes them."""
-    return {comparison.partner.get(node, node) for node in read_before(program)}
-
-
-def handler_of(node: Any) -> Any:
-    """The handler of a node's operator; one that works in place is read as the one that does not."""
-    if is_higher_order(node):
-        return find_higher_order(str(node.target))
-    packet = str(node.target.overloadpacket)
-    overload = node.target._overloadname or "default"
-    found = find(packet, overload)
-    base = packet.rstrip("_")
-    if found is None and packet.endswith("_") and not packet.endswith("__"):
-        try:
-            found = find(base, overload)
-        except AttributeError:  # there is no such overload out of place: the arguments are alike all the same
-            found = find(base, "default")
-    return found
-
-
-def _all_nodes(module: Any) -> Iterator[Any]:
-    """The nodes of an exported graph and of the graphs that its operators take."""
-    for node in module.graph.nodes:
-        if node.op == "get_attr" and hasattr(inner := getattr(module, str(node.target)), "graph"):
-            yield from _all_nodes(inner)
-        yield node
-
-
-def unsupported(program: Program) -> list[Diagnostic]:
-    """Every operator that nothing reads, with its first place and how often it occurs."""
-    places: dict[str, list[Any]] = {}
-    forms = [form for form in (program.evaluation, program.training) if form is not None]
-    for node in (node for form in forms for node in _all_nodes(form.graph_module)):
-        if node.op != "call_function" or short_name(node).startswith((*_SKIPPED, "sym_")):
-            continue
-        if not hasattr(node.target, "_schema"):
-            if is_higher_order(node) and short_name(node) not in _INLINED and handler_of(node) is None:
-                places.setdefault(str(node.target), []).append(node)
-            continue
-        if handler_of(node) is None:
-            places.setdefault(str(node.target), []).append(node)
-    return [
-        error("MIG201", f"operator {name} is not supported", where=line_of(nodes[0]), why=f"{len(nodes)} of it")
-        for name, nodes in places.items()
-    ]
 
 
 def attempt(program: Program, samples: dict[Any, tuple[int, int, int]], again: bool = False) -> Graph:
@@ -325,7 +268,9 @@ def attempt(program: Program, samples: dict[Any, tuple[int, int, int]], again: b
     comparison = compare(program.evaluation, program.training)
     if comparison.problems:
         raise MigrateError(comparison.problems, Exit.UNSUPPORTED)
-    importer = Importer(program, builder, comparison, mutations=Mutations(read_before=_held(program, comparison)))
+    importer = Importer(
+        program, builder, comparison, mutations=Mutations(read_before=read_before(program, comparison.partner))
+    )
     current: Any = None
     try:
         add_state(importer)
@@ -342,7 +287,9 @@ def attempt(program: Program, samples: dict[Any, tuple[int, int, int]], again: b
     except SizeError as fault:
         raise _failed("MIG305", "the graph depends on the input's sizes", current, str(fault)) from fault
     except Unsupported as fault:
-        raise _failed("MIG203", "cannot be expressed exactly", importer.place or current, fault.reason, fault.todo) from fault
+        raise _failed(
+            "MIG203", "cannot be expressed exactly", importer.place or current, fault.reason, fault.todo
+        ) from fault
     return builder.graph
 
 

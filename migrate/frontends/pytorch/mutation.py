@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -131,11 +131,11 @@ class Mutations:
         return self.versions.get(node, 0)
 
 
-def read_before(program: Program) -> set[Any]:
-    """The inputs of a program that something is computed from before the program changes them."""
+def read_before(program: Program, partner: Mapping[Any, Any]) -> set[Any]:
+    """The evaluation's inputs that either form computes something from before it changes them."""
     forms = [form for form in (program.evaluation, program.training) if form is not None]
     inputs = [node for form in forms for node in form.graph.nodes if node.op == "placeholder" and _is_float(node)]
-    return {node for node in inputs if _is_read_before(node)}
+    return {partner.get(node, node) for node in inputs if _is_read_before(node)}
 
 
 def _is_float(node: Any) -> bool:

@@ -12,6 +12,7 @@ from migrate.errors import Diagnostic, MigrateError
 from migrate.frontends.pytorch.call import arguments_of
 from migrate.frontends.pytorch.compare import compare
 from migrate.frontends.pytorch.engine import Engine, ModuleEngine, WorkerEngine, failed, runnable, widened
+from migrate.frontends.pytorch.pairing import outputs_of
 from migrate.frontends.pytorch.weights import HALF, array_of
 from migrate.graph import Graph
 from migrate.graph.chunks import Array, input_axes, joined, output_axes, part
@@ -104,7 +105,7 @@ class PytorchOracle:
     def _in_training(self) -> tuple[tuple[int, ...], frozenset[str]]:
         """Which outputs of training the package gives, where there are more; and the modules that serve the others only."""
         training = self.program.training
-        if training is None or len(_outputs(training)) == len(_outputs(self.program.evaluation)):
+        if training is None or len(outputs_of(training)) == len(outputs_of(self.program.evaluation)):
             return (), frozenset()
         found = compare(self.program.evaluation, training)
         return found.outputs, found.idle
@@ -184,11 +185,6 @@ class PytorchOracle:
             raise
         except Exception as fault:  # whatever the user's module raises
             raise failed(fault, given) from fault
-
-
-def _outputs(exported: Any) -> Sequence[Any]:
-    (output,) = (node for node in exported.graph.nodes if node.op == "output")
-    return output.args[0]
 
 
 def _is_in(key: str, modules: frozenset[str]) -> bool:
