@@ -22,7 +22,7 @@ from migrate.frontends.pytorch.nodes import (
     short_name,
     written,
 )
-from migrate.frontends.pytorch.pairing import outputs_among, outputs_of, paired, steps
+from migrate.frontends.pytorch.pairing import output_names, outputs_among, outputs_of, paired, steps
 from migrate.frontends.pytorch.places import line_of, module_of
 from migrate.frontends.pytorch.regions import Region, region_of
 from migrate.graph import ByMode
@@ -40,8 +40,8 @@ class Comparison:
     `partner` is the evaluation's node of each training node that has one, `chosen` what those are that end a choice.
     `before` says what training changes beside its results, by the evaluation's node before which it does: a choice without
     ends, or the node of a count of batches. `own` are evaluation's nodes that are part of a choice, or of nothing.
-    `outputs` are the training's for each of the evaluation's; it may have others as well, which are `left_out`: `idle` are
-    the modules that only lead to those.
+    `outputs` are the training's for each of the evaluation's; it may have others as well, which are `left_out`, by place
+    and name: `idle` are the modules that only lead to those.
     """
 
     arguments: dict[Any, tuple[Any, Any]] = field(default_factory=dict[Any, tuple[Any, Any]])
@@ -51,7 +51,7 @@ class Comparison:
     before: dict[Any, list[Any]] = field(default_factory=dict[Any, list[Any]])
     own: set[Any] = field(default_factory=set[Any])
     outputs: tuple[int, ...] = ()
-    left_out: tuple[int, ...] = ()
+    left_out: dict[int, str] = field(default_factory=dict[int, str])
     idle: frozenset[str] = frozenset()
 
 
@@ -134,7 +134,7 @@ class _Comparer:
             self._problem(node, "evaluation gives outputs that training does not give")
             return
         self.result.outputs = tuple(chosen)
-        self.result.left_out = tuple(k for k in range(len(theirs)) if k not in chosen)
+        self.result.left_out = {k: n for k, n in enumerate(output_names(self.training)) if k not in chosen}
         kept = tuple(theirs[k] for k in chosen)
         self._leave_out([theirs[k] for k in self.result.left_out], kept)
         self.result.arguments[node] = (self._merge(tuple(ours), kept, node),), {}

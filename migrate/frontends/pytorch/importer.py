@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any
 
-from migrate.errors import Diagnostic, Exit, MigrateError, error
+from migrate.errors import Exit, MigrateError
 from migrate.frontends.pytorch import branches
 from migrate.frontends.pytorch.choices import Choice, Chosen
 from migrate.frontends.pytorch.compare import Comparison, compare, following
 from migrate.frontends.pytorch.handlers import INLINED, SKIPPED, handler_of
 from migrate.frontends.pytorch.mutation import Mutations, memory_of, read_before
 from migrate.frontends.pytorch.nodes import counts_batches, is_higher_order, is_same, is_size, short_name
-from migrate.frontends.pytorch.places import line_of, scope_of
+from migrate.frontends.pytorch.notes import failed, no_tensor, only_in_training
+from migrate.frontends.pytorch.places import scope_of
 from migrate.frontends.pytorch.program import Program
 from migrate.frontends.pytorch.regions import Region
 from migrate.frontends.pytorch.registry import Unsupported
@@ -235,6 +236,8 @@ class Importer:
         """Make the results outputs, under their names; a package returns what it computes, never a weight or an input."""
         for made in self.comparison.before.get(node, ()):
             self.node(made) if not isinstance(made, Choice) else branches.make(self, made)
+        for place in self.comparison.left_out:
+            self.builder.note(only_in_training(self.comparison, place))
         args, _ = self.comparison.arguments.get(node, (node.args, {}))
         graph = self.builder.graph
         for leaf, fact in zip(args[0], self.program.outputs, strict=True):
@@ -242,17 +245,13 @@ class Importer:
                 continue
             made = self.value(leaf)
             if not isinstance(made, Value):
-                self.builder.note(_dropped(fact.name, "it is a size"))
+                self.builder.note(no_tensor(fact.name, "it is a size"))
                 continue
             made = self.builder.tensor(made)
             if made.weight is not None or made in graph.inputs or made in graph.outputs:
                 made = self.builder.clone(made)
             self.builder.rename(made, fact.name)
             graph.outputs.append(made)
-
-
-def _dropped(name: str, why: str) -> Diagnostic:
-    return Diagnostic(code="MIG321", severity="note", what=f"output {name!r} is left out", why=why)
 
 
 def attempt(program: Program, samples: dict[Any, tuple[int, int, int]], again: bool = False) -> Graph:
@@ -283,17 +282,11 @@ def attempt(program: Program, samples: dict[Any, tuple[int, int, int]], again: b
             elif current.op == "output":
                 importer.outputs(current)
     except InferenceError as fault:
-        raise _failed("MIG304", "the shapes do not fit", current, str(fault)) from fault
+        raise failed("MIG304", "the shapes do not fit", current, str(fault)) from fault
     except SizeError as fault:
-        raise _failed("MIG305", "the graph depends on the input's sizes", current, str(fault)) from fault
+        raise failed("MIG305", "the graph depends on the input's sizes", current, str(fault)) from fault
     except Unsupported as fault:
-        raise _failed(
+        raise failed(
             "MIG203", "cannot be expressed exactly", importer.place or current, fault.reason, fault.todo
         ) from fault
     return builder.graph
-
-
-def _failed(code: str, what: str, node: Any, why: str, todo: str = "") -> MigrateError:
-    operator_name = f"{short_name(node)}: " if node is not None and node.op == "call_function" else ""
-    where = line_of(node) if node is not None else ""
-    return MigrateError([error(code, f"{operator_name}{what}", where=where, why=why, todo=todo)], Exit.UNSUPPORTED)

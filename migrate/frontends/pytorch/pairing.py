@@ -35,7 +35,7 @@ def outputs_among(evaluation: Any, training: Any, pair: Mapping[Any, Any]) -> li
     import torch.fx
 
     ours, theirs = outputs_of(evaluation), outputs_of(training)
-    names = [_names(program) for program in (evaluation, training)]
+    names = [output_names(program) for program in (evaluation, training)]
     origins = [pair.get(origin_of(t)) if isinstance(t, torch.fx.Node) else t for t in theirs]
     found: list[int] = []
     for place, (leaf, name) in enumerate(zip(ours, names[0], strict=True)):
@@ -51,7 +51,7 @@ def outputs_of(exported: Any) -> list[Any]:
     return list(output.args[0])
 
 
-def _names(exported: Any) -> list[str]:
+def output_names(exported: Any) -> list[str]:
     """Where each output stands in what the module returns: `.out`, `[0]`; empty for a lone tensor."""
     from torch.utils import _pytree as pytree
 

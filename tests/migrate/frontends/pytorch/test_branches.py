@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,17 +12,24 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils import parametrizations
 
+import migrate
 from migrate.errors import MigrateError
 from migrate.frontends.pytorch import export_module, load_pytorch
+from migrate.options import Options
 from tests.migrate.frontends.pytorch.parity import check
 
+Function = Callable[[Any, Tensor], Any]
 IMAGE, ROWS = (3, 6, 5, 5), (3, 6)
+
+
+def name_of(function: Function) -> str:
+    return function.__name__
 
 
 class Of(nn.Module):
     """A function of two layers, buffers and the input, as a module."""
 
-    def __init__(self, function: Callable[[Any, Tensor], Any]) -> None:
+    def __init__(self, function: Function) -> None:
         super().__init__()
         self.function = function
         self.first, self.second = nn.Linear(6, 6), nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6), nn.ReLU())
@@ -36,7 +44,7 @@ class Of(nn.Module):
 class Outer(nn.Module):
     """The same, below another module and called twice."""
 
-    def __init__(self, function: Callable[[Any, Tensor], Any]) -> None:
+    def __init__(self, function: Function) -> None:
         super().__init__()
         self.inner = Of(function)
 
@@ -117,18 +125,19 @@ def code_book(m: Any, x: Tensor) -> tuple[Tensor, Tensor]:
     return z + (quantised - z).detach(), (quantised.detach() - z).square().mean()
 
 
-CHANGES = (counts, counts_in_training, assigned, average, parts, code_book)
-FOLLOWS = (other_function, other_module, more_in_training, noise, always_noise)
+CHANGES: tuple[Function, ...] = (counts, counts_in_training, assigned, average, parts, code_book)
+TWICE: tuple[Function, ...] = (other_function, counts_in_training, assigned, average)
+FOLLOWS: tuple[Function, ...] = (other_function, other_module, more_in_training, noise, always_noise)
 
 
-@pytest.mark.parametrize("function", (*FOLLOWS, *CHANGES), ids=lambda f: f.__name__)
-def test_a_module_with_modes_of_its_own(function: Callable[[Any, Tensor], Any]) -> None:
+@pytest.mark.parametrize("function", (*FOLLOWS, *CHANGES), ids=name_of)
+def test_a_module_with_modes_of_its_own(function: Function) -> None:
     torch.manual_seed(0)
     check(Of(function), (torch.randn(ROWS),), (torch.randn(5, 6),))
 
 
-@pytest.mark.parametrize("function", [other_function, counts_in_training, assigned, average], ids=lambda f: f.__name__)
-def test_the_same_in_a_module_that_is_called_twice(function: Callable[[Any, Tensor], Any]) -> None:
+@pytest.mark.parametrize("function", TWICE, ids=name_of)
+def test_the_same_in_a_module_that_is_called_twice(function: Function) -> None:
     torch.manual_seed(0)
     check(Outer(function), (torch.randn(ROWS),), (torch.randn(5, 6),))
 
@@ -140,12 +149,12 @@ class BatchNormAct(nn.BatchNorm2d):
         super().__init__(num)
         self.act = nn.SiLU()
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
         if self.training:
-            self.num_batches_tracked.add_(1)
-        training, momentum = self.training, self.momentum
+            self.num_batches_tracked.add_(1)  # pyright: ignore[reportOptionalMemberAccess]
+        training, momentum = self.training, self.momentum or 0.1
         y = F.batch_norm(
-            x, self.running_mean, self.running_var, self.weight, self.bias, training, momentum, self.eps
+            input, self.running_mean, self.running_var, self.weight, self.bias, training, momentum, self.eps
         )  # fmt: skip
         return self.act(y)
 
@@ -181,12 +190,46 @@ def fewer_in_training(m: Any, x: Tensor) -> Any:
     return m.first(x) if m.training else (m.first(x), x)
 
 
-REFUSED = {in_evaluation_only: "MIG320", own_parameter: "MIG203", fewer_in_training: "MIG320"}
+REFUSED: dict[Function, str] = {in_evaluation_only: "MIG320", own_parameter: "MIG203", fewer_in_training: "MIG320"}
 
 
-@pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
-def test_what_cannot_be_followed_is_refused_at_its_line(function: Callable[[Any, Tensor], Any]) -> None:
+@pytest.mark.parametrize("function", REFUSED, ids=name_of)
+def test_what_cannot_be_followed_is_refused_at_its_line(function: Function) -> None:
     with pytest.raises(MigrateError) as caught:
         load_pytorch(export_module(Of(function), (torch.randn(ROWS),)))
     assert {d.code for d in caught.value.diagnostics} == {REFUSED[function]}
     assert all("test_branches.py" in d.where or "output" in d.what for d in caught.value.diagnostics)
+
+
+class Auxiliary(nn.Module):
+    """A second head that only training has; `form` says how both results are returned."""
+
+    def __init__(self, form: str) -> None:
+        super().__init__()
+        self.form = form
+        self.stem, self.head = nn.Conv2d(6, 6, 1), nn.Linear(6, 4)
+        self.aux = nn.Sequential(nn.Conv2d(6, 4, 1), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Flatten(1))
+
+    def forward(self, x: Tensor) -> Any:
+        x = self.stem(x)
+        main = F.dropout(self.head(x.mean((2, 3))), 0.2, self.training)
+        other = self.aux(x) if self.training else None
+        if self.form == "tuple":
+            return main if other is None else (main, other)
+        if self.form == "first":
+            return main if other is None else (other, main)
+        return {"out": main} if other is None else {"aux": other, "out": main}
+
+
+@pytest.mark.parametrize("form", ["tuple", "first", "dict"])
+def test_what_only_training_returns_is_left_out_and_named(form: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    source = Auxiliary(form)
+    report = migrate.convert(source, "cpu", tmp_path / "out", Options(name="m"), example_inputs=(torch.randn(IMAGE),))
+    assert not [row for row in report.parity if not row.passed and row.decides]
+    assert report.verdict.outcome == "verified"
+    (note,) = (d for d in report.diagnostics if d.code == "MIG322")
+    assert note.where == "aux"
+    emitted = migrate.to_module(source, example_inputs=(torch.randn(IMAGE),))
+    emitted.load_state_dict(source.state_dict(), strict=True)
+    assert isinstance(emitted.train()(torch.randn(IMAGE)), Tensor)
