@@ -1,4 +1,4 @@
-"""gpt: a training package made from gpt.onnx. `load_model()` gives the model."""
+"""gpt: a training package made from GPT. `load_model()` gives the model."""
 
 from __future__ import annotations
 

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 from .runtime.package import TensorSpec
 
-INPUTS = (TensorSpec(name="ids", shape=("batch", 8), dtype="int64", high=32, batch_axis=0),)
-OUTPUTS = (TensorSpec(name="logits", shape=("batch", 8, 32), dtype="float32", batch_axis=0),)
+INPUTS = (TensorSpec(name="idx", shape=("batch", 12), dtype="int64", high=61, batch_axis=0),)
+OUTPUTS = (TensorSpec(name="output", shape=("batch", 12, 61), dtype="float32", batch_axis=0),)
 SIZES: dict[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
     """What may be changed about the model; the defaults are the source's."""
+
+    dropout: float = 0.1
+    """The dropout rate of the source."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from .runtime.package import TensorSpec
 
-TARGETS = (TensorSpec(name="target", shape=("batch", 8, 32), dtype="float32", batch_axis=0),)
+TARGETS = (TensorSpec(name="target", shape=("batch", 12, 61), dtype="float32", batch_axis=0),)
 
 
 def compute_loss(model: Any, inputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Tensor:

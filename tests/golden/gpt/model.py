@@ -1,11 +1,11 @@
 # The model of gpt, in PyTorch.
-# Source: gpt.onnx, sha256 74297ecadcdba7d69cfc6553e78d3ae1aa7cd5d25bbdf393d9ad8690ae575220
+# Source: GPT, sha256 6af3fea89febcbc4c878c25d19d166d8c2d2ffc2d4bf4b022ff9c95e651cae17
 # Written by migrate 0.1.0.
 # Edit freely; regeneration keeps local/.
 """The model gpt.
 
 Sizes in the comments:
-    batch: ids.shape[0]
+    batch: idx.shape[0]
 """
 
 from __future__ import annotations
@@ -16,48 +16,69 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from .config import ModelConfig
 
-# from /b.0/Reshape
-class Block(nn.Module):
-    """LayerNorm and Linear; used 2 times."""
+
+# from split
+class CausalSelfAttention(nn.Module):
+    """Linear; used 4 times."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.n1 = nn.LayerNorm(16)
-        self.qkv = nn.Linear(16, 48)
-        self.o = nn.Linear(16, 16)
-        self.n2 = nn.LayerNorm(16)
-        self.f1 = nn.Linear(16, 64)
-        self.f2 = nn.Linear(64, 16)
+        self.c_attn = nn.Linear(24, 72)
+        self.c_proj = nn.Linear(24, 24)
 
     def forward(self, x: Tensor) -> Tensor:
-        h = self.qkv(self.n1(x)).reshape(x.shape[0], 8, 3, 2, 8)  # [batch, 8, 3, 2, 8]
-        first, second, third = h.permute(2, 0, 3, 1, 4).split(1)  # [1, batch, 2, 8, 8]
-        first = first.squeeze(0)  # [batch, 2, 8, 8]
-        second = second.squeeze(0)  # [batch, 2, 8, 8]
-        third = third.squeeze(0)  # [batch, 2, 8, 8]
-        h = F.scaled_dot_product_attention(first, second, third, is_causal=True)
-        x = x + self.o(h.permute(0, 2, 1, 3).flatten(2))
-        h = F.gelu(self.f1(self.n2(x)))
-        return x + self.f2(h)
+        first, second, third = self.c_attn(x).split(24, dim=2)  # [batch, 12, 24]
+        first = first.reshape(first.shape[0], 12, 3, 8).transpose(1, 2)  # [batch, 3, 12, 8]
+        second = second.reshape(second.shape[0], 12, 3, 8).transpose(1, 2)  # [batch, 3, 12, 8]
+        third = third.reshape(third.shape[0], 12, 3, 8).transpose(1, 2)  # [batch, 3, 12, 8]
+        first = F.scaled_dot_product_attention(first, second, third, is_causal=True).transpose(1, 2)
+        return self.c_proj(first.flatten(2))
+
+
+# from gelu
+class MLP(nn.Module):
+    """Linear and Dropout; used 4 times."""
+
+    def __init__(self, *, dropout_p: float) -> None:
+        super().__init__()
+        self.c_fc = nn.Linear(24, 96)
+        self.c_proj = nn.Linear(96, 24)
+        self.dropout = nn.Dropout(dropout_p)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.c_proj(F.gelu(self.c_fc(x)))
+        return self.dropout(x)
+
+
+# from add_1
+class Block(nn.Module):
+    """LayerNorm, CausalSelfAttention and MLP; used 4 times."""
+
+    def __init__(self, *, dropout: float) -> None:
+        super().__init__()
+        self.ln_1 = nn.LayerNorm(24)
+        self.attn = CausalSelfAttention()
+        self.ln_2 = nn.LayerNorm(24)
+        self.mlp = MLP(dropout_p=dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.attn(self.ln_1(x))
+        return x + self.mlp(self.ln_2(x))
 
 
 class Model(nn.Module):
     """Embedding, Block, LayerNorm and Linear."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
-        self.e = nn.Embedding(32, 16)
-        self.b = nn.Sequential(Block(), Block())
-        self.n = nn.LayerNorm(16)
-        self.head = nn.Linear(16, 32, bias=False)
-        self.bias = nn.Parameter(torch.empty(8, 16))
-        self.head.weight = self.e.weight  # one tensor
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the module's own parameters afresh."""
-        nn.init.zeros_(self.bias)
+        self.wte = nn.Embedding(61, 24)
+        self.wpe = nn.Embedding(20, 24)
+        self.h = nn.Sequential(*(Block(dropout=config.dropout) for _ in range(4)))
+        self.ln_f = nn.LayerNorm(24)
+        self.lm_head = nn.Linear(24, 61, bias=False)
+        self.lm_head.weight = self.wte.weight  # one tensor
 
     def init_weights(self) -> None:
         """Draw every parameter afresh, as torch's layers do; running statistics begin anew."""
@@ -66,7 +87,7 @@ class Model(nn.Module):
                 reset: Any = module.reset_parameters
                 reset()
 
-    def forward(self, ids: Tensor) -> Tensor:
+    def forward(self, idx: Tensor) -> Tensor:
         """Return the source's output."""
-        h = self.n(self.b(self.e(ids) + self.bias))
-        return self.head(h)
+        h = self.h(self.wte(idx) + self.wpe(torch.arange(12, device=idx.device)))
+        return self.lm_head(self.ln_f(h))

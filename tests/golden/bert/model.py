@@ -1,0 +1,188 @@
+# The model of bert, in PyTorch.
+# Source: bert.onnx, sha256 14e82573b8bc5c46e03c32b149e92920fdbd80d5b1589315f06a11b89caa6d3f
+# Written by migrate 0.1.0.
+# Edit freely; regeneration keeps local/.
+"""The model bert.
+
+Sizes in the comments:
+    batch: x.shape[0]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .config import ModelConfig
+
+
+# from /model/embeddings/position_embeddings/Gather
+class PositionEmbeddings(nn.Module):
+    """Computes without parameters."""
+
+    index: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(40, 32))
+        self.register_buffer("index", torch.zeros(1, 16, dtype=torch.int64))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the module's own parameters afresh."""
+        nn.init.trunc_normal_(self.weight, std=0.02)
+
+    def forward(self) -> Tensor:
+        return self.weight[self.index]
+
+
+# from /model/encoder/layer.0/attention/self/Reshape
+class Self(nn.Module):
+    """Linear; used 3 times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query = nn.Linear(32, 32)
+        self.key = nn.Linear(32, 32)
+        self.value = nn.Linear(32, 32)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.query(x).reshape(x.shape[0], 16, -1, 8).permute(0, 2, 1, 3)
+        y = self.key(x).reshape(x.shape[0], 16, -1, 8)  # [batch, 16, 4, 8]
+        z = self.value(x).reshape(x.shape[0], 16, -1, 8).permute(0, 2, 1, 3)
+        y = y.permute(0, 2, 1, 3)  # [batch, 4, 16, 8]
+        h = F.scaled_dot_product_attention(h, y, z, dropout_p=0.1 if self.training else 0.0)
+        return h.reshape(x.shape[0], -1, 16, 8).permute(0, 2, 1, 3).flatten(2)
+
+
+# from /model/encoder/layer.0/attention/output/Add
+class Output(nn.Module):
+    """Linear, Dropout and LayerNorm; used 6 times."""
+
+    def __init__(self, *, in_features: int, dropout_p: float) -> None:
+        super().__init__()
+        self.dense = nn.Linear(in_features, 32)
+        self.dropout = nn.Dropout(dropout_p)
+        self.LayerNorm = nn.LayerNorm(32, eps=1e-12)
+
+    def forward(self, x: Tensor, h: Tensor) -> Tensor:
+        return self.LayerNorm(self.dropout(self.dense(x)) + h)
+
+
+# from /model/encoder/layer.0/intermediate/intermediate_act_fn/Gelu
+class Intermediate(nn.Module):
+    """Linear; used 3 times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = nn.Linear(32, 64)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.gelu(self.dense(x))
+
+
+# from /model/embeddings/GatherElements
+class Embeddings(nn.Module):
+    """Embedding, PositionEmbeddings, LayerNorm and Dropout."""
+
+    index: Tensor
+
+    def __init__(self, *, dropout_p: float) -> None:
+        super().__init__()
+        self.word_embeddings = nn.Embedding(101, 32)
+        self.token_type_embeddings = nn.Embedding(2, 32)
+        self.position_embeddings = PositionEmbeddings()
+        self.LayerNorm = nn.LayerNorm(32, eps=1e-12)
+        self.dropout = nn.Dropout(dropout_p)
+        self.register_buffer("index", torch.zeros(1, 40, dtype=torch.int64))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        ids_b = self.index.gather(1, self.position_embeddings.index).expand(ids.shape[0], -1)
+        h = self.word_embeddings(ids)
+        h = self.LayerNorm(h + self.token_type_embeddings(ids_b) + self.position_embeddings())
+        return self.dropout(h)
+
+
+# from /model/encoder/layer.0/attention/self/Reshape
+class Attention(nn.Module):
+    """Self and Output; used 3 times."""
+
+    def __init__(self, *, dropout: float) -> None:
+        super().__init__()
+        self.self = Self()
+        self.output = Output(in_features=32, dropout_p=dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.output(self.self(x), x)
+
+
+# from /model/encoder/layer.0/attention/self/Reshape
+class Layer(nn.Module):
+    """Attention, Intermediate and Output; used 3 times."""
+
+    def __init__(self, *, dropout: float, output_dropout_p: float) -> None:
+        super().__init__()
+        self.attention = Attention(dropout=dropout)
+        self.intermediate = Intermediate()
+        self.output = Output(in_features=64, dropout_p=output_dropout_p)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.attention(x)
+        return self.output(self.intermediate(x), x)
+
+
+# from /model/encoder/layer.0/attention/self/Reshape
+class Encoder(nn.Module):
+    """Layer."""
+
+    def __init__(self, *, dropout: float, layer_output_dropout_p: float) -> None:
+        super().__init__()
+        self.layer = nn.Sequential(
+            *(Layer(dropout=dropout, output_dropout_p=layer_output_dropout_p) for _ in range(3))
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x)
+
+
+# from /model/embeddings/GatherElements
+class Block(nn.Module):
+    """Embeddings and Encoder."""
+
+    def __init__(
+        self, *, dropout: float, encoder_dropout: float, encoder_layer_output_dropout_p: float
+    ) -> None:
+        super().__init__()
+        self.embeddings = Embeddings(dropout_p=dropout)
+        self.encoder = Encoder(
+            dropout=encoder_dropout, layer_output_dropout_p=encoder_layer_output_dropout_p
+        )
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.encoder(self.embeddings(ids))
+
+
+class Model(nn.Module):
+    """Block."""
+
+    def __init__(self, config: ModelConfig = ModelConfig()) -> None:
+        super().__init__()
+        self.model = Block(
+            dropout=config.dropout,
+            encoder_dropout=config.dropout,
+            encoder_layer_output_dropout_p=config.dropout,
+        )
+
+    def init_weights(self) -> None:
+        """Draw every parameter afresh, as torch's layers do; running statistics begin anew."""
+        for module in self.modules():
+            if hasattr(module, "reset_parameters"):
+                reset: Any = module.reset_parameters
+                reset()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the source's output."""
+        return self.model(x)

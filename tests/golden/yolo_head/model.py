@@ -1,0 +1,120 @@
+# The model of yolo_head, in PyTorch.
+# Source: Detector, sha256 75c717972b1ce58ae9743e4bc6f2a257d515778aa9e545110f6d79b87f65e65a
+# Written by migrate 0.1.0.
+# Edit freely; regeneration keeps local/.
+"""The model yolo_head.
+
+Sizes in the comments:
+    batch: image.shape[0]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+# from silu
+class ConvSiLU(nn.Module):
+    """Conv2d and BatchNorm2d; used 16 times."""
+
+    def __init__(self, *, in_channels: int, out_channels: int, stride: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(
+            in_channels, out_channels, kernel_size=3, stride=stride, padding=1, bias=False
+        )
+        self.bn = nn.BatchNorm2d(out_channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.silu(self.bn(self.conv(x)))
+
+
+# from cat
+class Detect(nn.Module):
+    """ConvSiLU and Conv2d."""
+
+    project: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cv2 = nn.ModuleList(
+            [
+                nn.Sequential(
+                    ConvSiLU(in_channels=16, out_channels=16, stride=1),
+                    ConvSiLU(in_channels=16, out_channels=16, stride=1),
+                    nn.Conv2d(16, 24, kernel_size=1),
+                ),
+                nn.Sequential(
+                    ConvSiLU(in_channels=32, out_channels=16, stride=1),
+                    ConvSiLU(in_channels=16, out_channels=16, stride=1),
+                    nn.Conv2d(16, 24, kernel_size=1),
+                ),
+                nn.Sequential(
+                    ConvSiLU(in_channels=64, out_channels=16, stride=1),
+                    ConvSiLU(in_channels=16, out_channels=16, stride=1),
+                    nn.Conv2d(16, 24, kernel_size=1),
+                ),
+            ]
+        )
+        self.cv3 = nn.ModuleList(
+            [
+                nn.Sequential(
+                    ConvSiLU(in_channels=16, out_channels=12, stride=1),
+                    ConvSiLU(in_channels=12, out_channels=12, stride=1),
+                    nn.Conv2d(12, 5, kernel_size=1),
+                ),
+                nn.Sequential(
+                    ConvSiLU(in_channels=32, out_channels=12, stride=1),
+                    ConvSiLU(in_channels=12, out_channels=12, stride=1),
+                    nn.Conv2d(12, 5, kernel_size=1),
+                ),
+                nn.Sequential(
+                    ConvSiLU(in_channels=64, out_channels=12, stride=1),
+                    ConvSiLU(in_channels=12, out_channels=12, stride=1),
+                    nn.Conv2d(12, 5, kernel_size=1),
+                ),
+            ]
+        )
+        self.register_buffer("project", torch.zeros(6))
+
+    def forward(self, x: Tensor, h: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        x = torch.cat((self.cv2[0](x), self.cv3[0](x)), dim=1).flatten(2)  # [batch, 29, 64]
+        h = torch.cat((self.cv2[1](h), self.cv3[1](h)), dim=1).flatten(2)  # [batch, 29, 16]
+        y = torch.cat((self.cv2[2](y), self.cv3[2](y)), dim=1).flatten(2)  # [batch, 29, 4]
+        left, right = torch.cat((x, h, y), dim=2).split((24, 5), dim=1)  # [batch, 24, 84]
+        left = F.softmax(left.unflatten(1, (4, 6)), dim=2)
+        h = torch.einsum("nkbp,b->nkp", left, self.project)
+        return right, h
+
+
+class Model(nn.Module):
+    """ConvSiLU and Detect."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = ConvSiLU(in_channels=3, out_channels=8, stride=2)
+        self.stages = nn.ModuleList(
+            [
+                ConvSiLU(in_channels=8, out_channels=16, stride=2),
+                ConvSiLU(in_channels=16, out_channels=32, stride=2),
+                ConvSiLU(in_channels=32, out_channels=64, stride=2),
+            ]
+        )
+        self.detect = Detect()
+
+    def init_weights(self) -> None:
+        """Draw every parameter afresh, as torch's layers do; running statistics begin anew."""
+        for module in self.modules():
+            if hasattr(module, "reset_parameters"):
+                reset: Any = module.reset_parameters
+                reset()
+
+    def forward(self, image: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the source's outputs, in its order."""
+        h = self.stages[0](self.stem(image))
+        x = self.stages[1](h)
+        x, h = self.detect(h, x, self.stages[2](x))
+        return h, x
