@@ -16,10 +16,8 @@ from itertools import combinations
 from math import isclose
 from typing import Any
 
-import numpy as np
-
 from migrate.graph.ir import Arg, Node, Value
-from migrate.graph.sizes import Dim
+from migrate.graph.scalars import number_of
 
 COMMUTES = {"add", "mul", "maximum", "minimum"}
 # names of arguments that sources give by position as well as by name
@@ -149,29 +147,6 @@ class Bound:
 def same(left: Any, right: Any) -> bool:
     """Whether two arguments are one thing: the same value, or equal numbers."""
     return left is right or (not isinstance(left, Value) and not isinstance(right, Value) and left == right)
-
-
-def number_of(arg: Arg) -> float | None:
-    """The number that an argument is: given as such, or stored as a tensor of one element that no module holds."""
-    if isinstance(arg, bool) or arg is None:
-        return None
-    if isinstance(arg, int | float):
-        return float(arg)
-    if not isinstance(arg, Value) or not arg.is_float or arg.weight is None or arg.weight.homes:
-        return None
-    if any(isinstance(size, Dim) or size != 1 for size in arg.shape) or arg.weight.maker == "module":
-        return None
-    return float(arg.weight.array().reshape(-1)[0])
-
-
-def is_learned_number(arg: Arg) -> bool:
-    """Whether a number would be trained, going by its use."""
-    return isinstance(arg, Value) and arg.weight is not None and arg.weight.role == "parameter"
-
-
-def shortest(number: float) -> float:
-    """The shortest decimal that is the same float32: 1e-05 for 9.999999747378752e-06."""
-    return float(np.format_float_scientific(np.float32(number)))
 
 
 def matches(pattern: Pattern, arg: Arg, bound: Bound) -> Iterator[Bound]:

@@ -20,7 +20,8 @@ from migrate.graph.builder import Builder
 from migrate.graph.fusions import Match, fusion
 from migrate.graph.fusions.layer_norm import centred, eps_of, spread
 from migrate.graph.ir import Value
-from migrate.graph.pattern import Rest, Tensor, call, is_learned_number
+from migrate.graph.pattern import Rest, Tensor, call
+from migrate.graph.scalars import is_learned_number
 
 x, scale, eps = Tensor("x"), Rest("scale"), Rest("fixed_eps")
 add, mul, norm = map(call, ("add", "mul", "instance_norm"))

@@ -28,7 +28,8 @@ from migrate.graph.affine import (
 from migrate.graph.builder import Builder
 from migrate.graph.fusions import Match, fusion
 from migrate.graph.ir import Value
-from migrate.graph.pattern import Number, Rest, Tensor, call, either, is_learned_number, number_of, shortest, square
+from migrate.graph.pattern import Number, Rest, Tensor, call, either, square
+from migrate.graph.scalars import is_learned_number, number_of, shortest
 
 x, weight, bias = Tensor("x"), Tensor("weight"), Tensor("bias")
 shape, scale, fixed_eps = Rest("shape"), Rest("scale"), Rest("fixed_eps")

@@ -15,17 +15,8 @@ from migrate.graph.affine import axes_of
 from migrate.graph.builder import Builder
 from migrate.graph.fusions import Match, fusion
 from migrate.graph.ir import Value
-from migrate.graph.pattern import (
-    Number,
-    Rest,
-    Tensor,
-    call,
-    either,
-    is_learned_number,
-    number_of,
-    shortest,
-    square,
-)
+from migrate.graph.pattern import Number, Rest, Tensor, call, either, square
+from migrate.graph.scalars import is_learned_number, number_of, shortest
 
 x, axes, least = Tensor("x"), Rest("axes"), Number("least")
 div, clamp, maximum, expand = map(call, ("div", "clamp", "maximum", "expand"))

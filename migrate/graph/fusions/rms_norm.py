@@ -16,7 +16,8 @@ from migrate.graph.affine import axes_of, fixed_sizes, last_sizes, over_root, ve
 from migrate.graph.builder import Builder
 from migrate.graph.fusions import Match, fusion
 from migrate.graph.ir import Value
-from migrate.graph.pattern import Number, Rest, Tensor, call, is_learned_number, number_of, shortest, square
+from migrate.graph.pattern import Number, Rest, Tensor, call, square
+from migrate.graph.scalars import is_learned_number, number_of, shortest
 
 x, weight = Tensor("x"), Tensor("weight")
 add, mul, mean, norm = map(call, ("add", "mul", "mean", "rms_norm"))

@@ -22,18 +22,8 @@ from migrate.graph.builder import Builder
 from migrate.graph.fusions import Match, fusion
 from migrate.graph.interpret import content_of
 from migrate.graph.ir import ByMode, Value
-from migrate.graph.pattern import (
-    RELATIVE,
-    Number,
-    Pattern,
-    Rest,
-    Tensor,
-    call,
-    either,
-    is_learned_number,
-    number_of,
-    shortest,
-)
+from migrate.graph.pattern import RELATIVE, Number, Pattern, Rest, Tensor, call, either
+from migrate.graph.scalars import is_learned_number, number_of, shortest
 from migrate.graph.sizes import Dim, equal
 from migrate.graph.weights import Array
 

@@ -23,11 +23,12 @@ from dataclasses import dataclass, field
 from migrate.errors import Diagnostic
 from migrate.graph.builder import Builder
 from migrate.graph.fusions import Fusion, Match, all_fusions, by_root
+from migrate.graph.graft import graft, names_in, sizes_of
 from migrate.graph.infer import InferenceError
 from migrate.graph.ir import Block, Graph, Node, Value
 from migrate.graph.passes import Pass, default_passes, run_passes
 from migrate.graph.pattern import Bound, Pattern, matches
-from migrate.graph.sizes import Dim, SizeOf
+from migrate.graph.sizes import Dim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +156,7 @@ class _Walk:
         assert last.outputs == (made,)
         last.outputs = (old,)
         taken = [what for what in match.bound.names.values() if isinstance(what, Value)]
-        sizes = {size: size for value in taken for size in value.shape if isinstance(size, Dim)}
+        sizes = sizes_of(taken)
         for node in new:
             self.adopt(node, sizes)
         self.uses(last)
@@ -170,16 +171,7 @@ class _Walk:
 
     def adopt(self, node: Node, sizes: dict[Dim, Dim]) -> None:
         """Take a node of the builder's graph into this one: a free name, and sizes as they are written here."""
-        for value in node.outputs:
-            name, count = value.name, 0
-            while value.name in self.names:
-                count += 1
-                value.name = f"{name}_{count}"
-            self.names.add(value.name)
-            value.shape = tuple(
-                sizes.get(s) or Dim(s.values, SizeOf(value, axis)) if isinstance(s, Dim) else s
-                for axis, s in enumerate(value.shape)
-            )
+        graft(node, self.names, sizes)
         self.uses(node)
         self.append(node)
 
@@ -202,9 +194,8 @@ def fuse(graph: Graph, *, inferred: bool = False, misses: list[NearMiss] | None 
     """
     found = [] if misses is None else misses
     weights = graph.weights()
-    names = {value.name for value in (*graph.inputs, *weights, *(v for n in graph.all_nodes for v in n.outputs))}
+    names = names_in(graph)
     blocks = [block for node in graph.all_nodes for block in node.blocks]
-    names |= {value.name for block in blocks for value in block.inputs}
     users = graph.users()
     fired: dict[str, list[Node]] = {}
     for holder in (*blocks, graph):

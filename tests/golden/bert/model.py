@@ -46,16 +46,15 @@ class Self(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.query = nn.Linear(32, 32)
-        self.key = nn.Linear(32, 32)
         self.value = nn.Linear(32, 32)
+        self.key = nn.Linear(32, 32)
 
     def forward(self, x: Tensor) -> Tensor:
-        h = self.query(x).reshape(x.shape[0], 16, -1, 8).permute(0, 2, 1, 3)
-        y = self.key(x).reshape(x.shape[0], 16, -1, 8)  # [batch, 16, 4, 8]
-        z = self.value(x).reshape(x.shape[0], 16, -1, 8).permute(0, 2, 1, 3)
-        y = y.permute(0, 2, 1, 3)  # [batch, 4, 16, 8]
-        h = F.scaled_dot_product_attention(h, y, z, dropout_p=0.1 if self.training else 0.0)
-        return h.reshape(x.shape[0], -1, 16, 8).permute(0, 2, 1, 3).flatten(2)
+        h = self.query(x).unflatten(-1, (4, 8)).transpose(1, 2)  # [batch, 4, 16, 8]
+        y = self.value(x).unflatten(-1, (4, 8)).transpose(1, 2)  # [batch, 4, 16, 8]
+        x = self.key(x).unflatten(-1, (4, 8)).transpose(1, 2)  # [batch, 4, 16, 8]
+        x = F.scaled_dot_product_attention(h, x, y, dropout_p=0.1 if self.training else 0.0)
+        return x.transpose(1, 2).flatten(2)
 
 
 # from /model/encoder/layer.0/attention/output/Add

@@ -25,11 +25,9 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         filled = torch.full((4, x.shape[0], 6), 0.0, dtype=torch.float32, device=x.device)
-        x, _ = self.lstm1(x.permute(1, 0, 2), (filled[:2], filled[:2]))
-        x = x.reshape(7, x.shape[1], 2, -1).permute(0, 2, 1, 3).permute(0, 2, 1, 3)
-        x, _ = self.lstm2(x.flatten(2), (filled[2:], filled[2:]))
-        x = x.reshape(7, x.shape[1], 2, -1).permute(0, 2, 1, 3).permute(0, 2, 1, 3)
-        return x.flatten(2).permute(1, 0, 2)
+        x, _ = self.lstm1(x.transpose(0, 1), (filled[:2], filled[:2]))
+        x, _ = self.lstm2(x, (filled[2:], filled[2:]))
+        return x.unflatten(-1, (2, 6)).transpose(0, 1).flatten(2)
 
 
 class Model(nn.Module):

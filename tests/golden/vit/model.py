@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from .config import ModelConfig
 
 
-# from transpose_1
+# from linear
 class MultiheadAttention(nn.Module):
     """Linear; used 4 times."""
 
@@ -36,21 +36,10 @@ class MultiheadAttention(nn.Module):
         nn.init.zeros_(self.in_proj_bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = F.linear(x.transpose(1, 0), self.in_proj_weight, bias=self.in_proj_bias)
-        x = x.unflatten(-1, (3, 36)).unsqueeze(0).transpose(0, -2)  # [3, 17, batch, 1, 36]
-        x = x.squeeze(-2)  # [3, 17, batch, 36]
-        h = x[0]  # [17, batch, 36]
-        y = x[1]  # [17, batch, 36]
-        z = x[2]  # [17, batch, 36]
-        h = h.reshape(17, x.shape[2] * 3, 12).transpose(0, 1)  # [3*batch, 17, 12]
-        y = y.reshape(17, x.shape[2] * 3, 12).transpose(0, 1)  # [3*batch, 17, 12]
-        z = z.reshape(17, x.shape[2] * 3, 12).transpose(0, 1)  # [3*batch, 17, 12]
-        h = h.reshape(x.shape[2], 3, 17, 12)  # [batch, 3, 17, 12]
-        y = y.reshape(x.shape[2], 3, 17, 12)  # [batch, 3, 17, 12]
-        z = z.reshape(x.shape[2], 3, 17, 12)  # [batch, 3, 17, 12]
-        h = F.scaled_dot_product_attention(h, y, z).permute(2, 0, 1, 3)  # [17, batch, 3, 12]
-        x = self.out_proj(h.reshape(x.shape[2] * 17, 36)).reshape(17, x.shape[2], 36)
-        return x.transpose(1, 0)
+        x = F.linear(x, self.in_proj_weight, bias=self.in_proj_bias).unflatten(-1, (3, 3, 12))
+        first, second, third = x.permute(2, 0, 3, 1, 4).unbind()  # [batch, 3, 17, 12]
+        first = F.scaled_dot_product_attention(first, second, third).transpose(1, 2).flatten(2)
+        return self.out_proj(first)
 
 
 # from add_1
