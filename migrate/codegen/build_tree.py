@@ -37,7 +37,8 @@ class TreeBuilder:
 
     def __init__(self, scopes: Scopes, hoisted: set[Node], root: Place | None = None) -> None:
         self.scopes, self.hoisted = scopes, hoisted
-        self.root, self.borrows = root or Place("", version=scopes.versions.get((), 1)), root is not None
+        self.borrows = root is not None
+        self.root = root or Place("", origin=scopes.places.get((), ""), version=scopes.versions.get((), 1))
         self.containers: set[Path] = scopes.lists | scopes.holders
         self.blocks: dict[Path, Block] = {}
         self._members: dict[tuple[int, object], Place] = {}
@@ -63,8 +64,7 @@ class TreeBuilder:
         for length, segment in enumerate(path, 1):
             found = found.child(segment)
             found.is_list = found.is_list or path[:length] in self.scopes.lists
-            found.cls = self.scopes.classes.get(path[:length], "")
-            found.version = self.scopes.versions.get(path[:length], 1)
+            found.cls, found.origin, found.version = self.scopes.facts_of(path[:length])
             found.is_dict = found.cls == MODULE_DICT and not found.is_list
         return found
 

@@ -68,7 +68,10 @@ def held_in_lists(place: Place) -> list[tuple[Place, str, Value]]:
 
 
 def origin_of(place: Place) -> str:
-    """One of the source's nodes that a module computes."""
+    """The source's class and its place, where the source tells; else one of the source's nodes that a module computes."""
+    told = place.origin or (place.parent.origin if place.parent else "")  # a branch is written where its module is
+    if told:
+        return told
     if place.nodes:
         return next((name for node in place.nodes for name in node.origin), "")
     return next((found for child in place.children.values() if (found := origin_of(child))), "")

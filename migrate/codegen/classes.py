@@ -170,7 +170,7 @@ class ClassBuilder:
         return ClassPlan(
             name=made.name,
             doc=_doc(made, self.of),
-            source="" if made.name == "Model" else origin_of(place),
+            source=place.origin if made.name == "Model" else origin_of(place),
             level=made.level,
             annotations=tuple(
                 Parameter(name=a, annotation="Tensor") for a, v in place.loose.items() if not is_parameter(v)

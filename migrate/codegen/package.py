@@ -68,6 +68,7 @@ def plan_package(
         frozen=_frozen(tensors),
         tensors=tensors,
         modules=_modules(model.block.place),
+        places=_places(model.block.place),
         outputs_of=_outputs_of(model.block, outputs),
     )
 
@@ -231,6 +232,12 @@ def _modules(root: Place) -> dict[str, tuple[str, ...]]:
         if names:
             found[place.key] = tuple(names)
     return found
+
+
+def _places(root: Place) -> dict[str, str]:
+    """Of the modules that have a class in the package; torch's own layers and containers say what they are."""
+    written = (p for p in all_places(root) if p.origin and p.layer is None and not p.is_container)
+    return {place.key: place.origin for place in written}
 
 
 def _outputs_of(root: Block, outputs: list[Output]) -> dict[str, str]:

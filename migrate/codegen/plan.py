@@ -177,6 +177,7 @@ class PackagePlan:
     frozen: tuple[str, ...]
     tensors: tuple[TensorPlan, ...]
     modules: Mapping[str, tuple[str, ...]]
+    places: Mapping[str, str]
     outputs_of: Mapping[str, str]
 
     @property

@@ -24,7 +24,7 @@ class Scopes:
     """`of` gives each node its module; `lists` are paths of numbered members, `layers` paths that are one layer.
 
     `home` is the source's own module of a layer, `held` are all that hold a tensor, `classes` what the source calls them,
-    `versions` of their states; `holders` are never called: they only hold others.
+    `places` where those are written, `versions` of their states; `holders` are never called: they only hold others.
     `inner` has the scopes of each block of control flow, which is a module of its own; `layer` is one for all.
     """
 
@@ -37,10 +37,15 @@ class Scopes:
     held: set[Path] = field(default_factory=set[Path])
     classes: dict[Path, str] = field(default_factory=dict[Path, str])
     versions: dict[Path, int] = field(default_factory=dict[Path, int])
+    places: dict[Path, str] = field(default_factory=dict[Path, str])
     holders: set[Path] = field(default_factory=set[Path])
     inner: dict[ir.Block, Scopes] = field(default_factory=dict[ir.Block, "Scopes"])
     name: str = ""
     is_block: bool = False
+
+    def facts_of(self, path: Path) -> tuple[str, str, int]:
+        """The source's class of a module, where that is written, and the version of its state."""
+        return self.classes.get(path, ""), self.places.get(path, ""), self.versions.get(path, 1)
 
     def reads(self, node: Node) -> list[Value]:
         """The tensors that the emitted call reads, weights that it names itself included."""
@@ -159,6 +164,7 @@ def _classified(scopes: Scopes, graph: Graph | None) -> Scopes:
             if homes.is_counted(node, scopes.home, scopes.layer):
                 del scopes.of[node]
         scopes.held, scopes.classes, scopes.versions = set(homes.held), graph.classes, graph.versions
+        scopes.places = graph.places
         scopes.holders = {path for path in graph.classes if path and path not in graph.called}
     members: dict[Path, list[Node]] = {}
     for node in live_nodes(scopes):

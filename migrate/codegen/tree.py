@@ -21,7 +21,8 @@ class Place:
     """A module: a layer, a list of numbered members, a called block, or a mere container (none of these).
 
     `attr` is its final name (a number in a list), `loose` the tensors it holds itself, by attribute, `made` those that its
-    layer makes beyond what it computes with. `cls` is the source's class, where the source tells, `version` that of its state.
+    layer makes beyond what it computes with. `cls` is the source's class, where the source tells, `origin` its place,
+    `version` that of its state.
     """
 
     segment: str
@@ -36,6 +37,7 @@ class Place:
     loose: dict[str, Value] = field(default_factory=dict[str, Value])
     made: dict[str, Value] = field(default_factory=dict[str, Value])
     cls: str = ""
+    origin: str = ""
     version: int = 1
     nodes: list[Node] = field(default_factory=list[Node])
 

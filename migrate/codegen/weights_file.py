@@ -74,9 +74,10 @@ def _write(tensors: list[TensorPlan], path: Path) -> None:
 
 
 def weights_json(plan: PackagePlan) -> str:
-    """Where every tensor of the state_dict comes from, and the source nodes of every module."""
+    """Where every tensor of the state_dict comes from, and the source nodes, class and line of every module."""
     entries = [_entry(tensor) for tensor in plan.tensors]
-    document = {"schema": 1, "tensors": entries, "modules": {k: list(v) for k, v in plan.modules.items()}}
+    modules = {key: list(nodes) for key, nodes in plan.modules.items()}
+    document = {"schema": 1, "tensors": entries, "modules": modules, "places": dict(plan.places)}
     return json.dumps(document, indent=1) + "\n"
 
 

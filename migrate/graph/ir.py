@@ -104,7 +104,7 @@ class Graph:
 
     Where the source tells, `state` holds every tensor that the model keeps, used or not, `classes` the class of each of its
     modules by path, and `called` the paths of those that are called and not only hold others; `versions` are those of
-    modules' states that are not 1.
+    modules' states that are not 1, `places` say the class with its file and line, for people.
     """
 
     name: str = "model"
@@ -118,6 +118,7 @@ class Graph:
     classes: dict[tuple[str, ...], str] = field(default_factory=dict)
     called: set[tuple[str, ...]] = field(default_factory=set)
     versions: dict[tuple[str, ...], int] = field(default_factory=dict)
+    places: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     @property
     def all_nodes(self) -> list[Node]:

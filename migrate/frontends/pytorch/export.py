@@ -23,6 +23,7 @@ from migrate.frontends.pytorch.facts import (
     state_of_program,
 )
 from migrate.frontends.pytorch.nodes import has_effect, inner_graphs
+from migrate.frontends.pytorch.places import relative_file
 from migrate.frontends.pytorch.program import Program
 
 if TYPE_CHECKING:
@@ -247,6 +248,6 @@ def _users_line(fault: BaseException) -> str:
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
         if not name.startswith((home, "<")) and name != __file__:
-            found = f"{name}:{trace.tb_lineno}"
+            found = f"{relative_file(name)}:{trace.tb_lineno}"
         trace = trace.tb_next
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from migrate.frontends.pytorch.places import module_of, place_of, source_line
 from migrate.frontends.pytorch.program import ModuleFact, OutputFact, StateFact
 
 if TYPE_CHECKING:
@@ -62,17 +63,25 @@ def modules_of(module: nn.Module) -> Iterator[ModuleFact]:
             if not name.startswith("_") and name != "training" and isinstance(value, bool | int | float | str)
         }
         version = kind._version if isinstance(kind._version, int) else 1  # anyone may call anything by that name
-        yield ModuleFact(path=path, cls=f"{kind.__module__}.{kind.__qualname__}", settings=settings, version=version)
+        yield ModuleFact(
+            path=path,
+            cls=f"{kind.__module__}.{kind.__qualname__}",
+            settings=settings,
+            version=version,
+            place=place_of(kind),
+        )
 
 
 def modules_of_program(exported: ExportedProgram) -> Iterator[ModuleFact]:
     """The modules whose calls an exported program tells of."""
     found: dict[str, str] = {}
+    lines: dict[str, str] = {}  # the first that a module itself runs; where its class begins is not in the file
     for node in exported.graph.nodes:
         for path, kind in (node.meta.get("nn_module_stack") or {}).values():
             if "_empty_nn_module_stack" not in path:
                 found.setdefault(path, kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}")
-    yield from (ModuleFact(path=path, cls=kind) for path, kind in sorted(found.items()))
+        lines.setdefault(module_of(node), source_line(node))
+    yield from (ModuleFact(path=path, cls=kind, place=lines.get(path, "")) for path, kind in sorted(found.items()))
 
 
 def input_names(exported: ExportedProgram) -> tuple[str, ...]:

@@ -34,13 +34,14 @@ class StateFact:
 class ModuleFact:
     """A module: its path as in `named_modules`, its qualified class name, and its numbers and flags (`p`, `eps`, ...).
 
-    `version` is that of its state, which loading a state asks for.
+    `version` is that of its state, which loading a state asks for; `place` is the file and line of its class, where known.
     """
 
     path: str
     cls: str
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     version: int = 1
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,7 @@ def add_state(importer: Importer) -> None:
     """Bind every parameter, buffer and constant of the program, used or not."""
     graph, program = importer.builder.graph, importer.program
     graph.classes = {_path(m.path): m.cls for m in program.modules}
+    graph.places = {_path(m.path): _place(m) for m in program.modules}
     graph.versions = {_path(m.path): m.version for m in program.modules if _has_version(m)}
     graph.called = {path for node in program.evaluation.graph.nodes for path in called_in(node)}
     values: dict[str, Value] = {}
@@ -59,6 +60,12 @@ def add_state(importer: Importer) -> None:
 
 def _path(path: str) -> tuple[str, ...]:
     return tuple(part for part in path.split(".") if part)
+
+
+def _place(fact: ModuleFact) -> str:
+    """The class of a module, and where that is written."""
+    name = fact.cls.rpartition(".")[2]
+    return f"{name}, {fact.place}" if fact.place else name
 
 
 def _has_version(fact: ModuleFact) -> bool:
