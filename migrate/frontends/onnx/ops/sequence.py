@@ -28,7 +28,7 @@ def onnx_sequence_empty(b: OnnxBuilder, *, dtype: Any = 1) -> Sequence:
 def onnx_sequence_at(b: OnnxBuilder, input_sequence: Sequence, position: Value) -> Value:
     """One of them."""
     items = only_sequence(input_sequence).items
-    return items[_place(b, position, len(items) - 1)]
+    return items[_place(b, position, len(items), len(items) - 1)]
 
 
 @onnx_op("SequenceLength", since=11)
@@ -43,7 +43,7 @@ def onnx_sequence_insert(
 ) -> Sequence:
     """One more, at the end where no place is given."""
     items = only_sequence(input_sequence).items
-    place = len(items) if position is None else _place(b, position, len(items))
+    place = len(items) if position is None else _place(b, position, len(items), len(items))
     return Sequence((*items[:place], tensor, *items[place:]))
 
 
@@ -51,7 +51,7 @@ def onnx_sequence_insert(
 def onnx_sequence_erase(b: OnnxBuilder, input_sequence: Sequence, position: Value | None = None) -> Sequence:
     """One less, the last where no place is given."""
     items = only_sequence(input_sequence).items
-    place = _place(b, position, len(items) - 1) if position is not None else len(items) - 1
+    place = _place(b, position, len(items), len(items) - 1) if position is not None else len(items) - 1
     return Sequence((*items[:place], *items[place + 1 :]))
 
 
@@ -110,9 +110,9 @@ def onnx_optional_get_element(b: OnnxBuilder, input: Any) -> Any:
     return input
 
 
-def _place(b: OnnxBuilder, position: Value, last: int) -> int:
+def _place(b: OnnxBuilder, position: Value, count: int, last: int) -> int:
+    """A position from the front; a negative one counts from the back of the `count` items that there are."""
     place = b.number(position)
-    count = last + 1
     if not isinstance(place, int) or not -count <= place <= last:
         raise Unsupported(f"position {place} of a sequence of {count}")
-    return place % count if place < 0 else place
+    return place + count if place < 0 else place
