@@ -42,9 +42,17 @@ def onnx_leaky_relu(b: OnnxBuilder, X: Value, *, alpha: float = 0.01, consumed_i
 
 
 @onnx_op("PRelu", learns=("slope",))
-def onnx_prelu(b: OnnxBuilder, X: Value, slope: Value, *, consumed_inputs: Any = None) -> Value:
-    """One slope, or one a channel, is a `prelu`; any other broadcasts as ONNX says."""
+def onnx_prelu_1(b: OnnxBuilder, X: Value, slope: Value, *, consumed_inputs: Any = None) -> Value:
+    """One slope, or one a channel: a vector was not yet that of the last axis."""
     del consumed_inputs
+    if slope.rank == 1 and X.rank > 2 and slope.shape[0] == X.shape[1]:
+        return b.prelu(X, slope)
+    return onnx_prelu(b, X, slope)
+
+
+@onnx_op("PRelu", since=7, learns=("slope",))
+def onnx_prelu(b: OnnxBuilder, X: Value, slope: Value) -> Value:
+    """One slope, or one a channel, is a `prelu`; any other broadcasts as ONNX says."""
     count = math.prod(slope.shape) if all(isinstance(s, int) for s in slope.shape) else 0
     channels = (1,) * (slope.rank - X.rank + 1) + (X.shape[1],) + (1,) * (X.rank - 2) if X.rank > 1 else ()
     if count == 1 or (channels and slope.shape in (channels, (1, *channels))):

@@ -135,18 +135,22 @@ def recorded() -> dict[tuple[str, str], Result]:
 
 
 def main(arguments: list[str]) -> None:
-    """Print what became of each; `--write` verifies those that train and keeps all."""
-    results: list[Result] = []
+    """Print what became of each, or of those named; `--write` verifies those that train and keeps the results."""
+    names = [name for name in arguments if name != "--write"]
+    results: dict[tuple[str, str], Result] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for folder in folders():
+            if names and folder.name not in names:
+                continue
             result = run(folder)
             result = verified(folder, result) if "--write" in arguments else result
             print(result, flush=True)
-            results.append(result)
+            results[result.folder, result.case] = result
     if "--write" in arguments:
-        RECORD.write_text("".join(json.dumps(asdict(result)) + "\n" for result in results))
-    print(Counter((r.folder, r.status, r.verdict) for r in results))
+        kept = (recorded() if names else {}) | results
+        RECORD.write_text("".join(json.dumps(asdict(result)) + "\n" for result in kept.values()))
+    print(Counter((r.folder, r.status, r.verdict) for r in results.values()))
 
 
 if __name__ == "__main__":

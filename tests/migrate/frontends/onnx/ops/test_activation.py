@@ -23,6 +23,7 @@ CASES = [
     Case(op="Shrink", inputs=(X,), attributes={"lambd": 1.5, "bias": 0.5}),
     Case(op="PRelu", inputs=(X, x(3, 1, 1, seed=1)), note="a slope for each channel"),
     Case(op="PRelu", inputs=(X, x(1, seed=1)), note="one slope"),
+    Case(op="PRelu", inputs=(X, x(1, seed=1)), opset=6, note="one slope, before opset 7"),
     Case(op="PRelu", inputs=(X, x(5, seed=1)), note="a slope along the last axis"),
     Case(op="PRelu", inputs=(X, x(3, 1, 1, seed=1)), constants=(1,), note="a weight"),
     *(Case(op=op, inputs=(X,), attributes=a) for op in ("Softmax", "LogSoftmax") for a in ({}, {"axis": 1})),
