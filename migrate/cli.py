@@ -64,6 +64,9 @@ def convert(
     freeze: Annotated[list[str] | None, typer.Option("--freeze", help="Pattern of tensors not to train.")] = None,
     trainable: Annotated[list[str] | None, typer.Option("--trainable", help="Pattern of tensors to train.")] = None,
     precision: Precision = "fp32",
+    quantized: Annotated[
+        str, typer.Option("--quantized", help="Weights of a quantised source: float or fake")
+    ] = "float",
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Skip the comparison with the source.")] = False,
     strict: Strict = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace DIR, but never its local/.")] = False,
@@ -80,6 +83,7 @@ def convert(
         freeze=tuple(freeze or ()),
         trainable=tuple(trainable or ()),
         precision=cast(Any, precision),
+        quantized=cast(Any, quantized),
         verify=not no_verify,
         strict=strict,
         overwrite=overwrite,

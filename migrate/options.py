@@ -12,6 +12,7 @@ from migrate.errors import Exit, MigrateError, error
 Loss = Literal["auto", "cross_entropy", "bce", "mse"]
 Optimizer = Literal["auto", "adamw", "adam", "sgd"]
 Precision = Literal["fp32", "bf16", "fp16"]
+Quantized = Literal["float", "fake"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,7 @@ class Options:
     loss: Loss = "auto"
     optimizer: Optimizer = "auto"
     precision: Precision = "fp32"
+    quantized: Quantized = "float"
     freeze: tuple[str, ...] = ()
     trainable: tuple[str, ...] = ()
     batch_size: int = 8
@@ -38,7 +40,8 @@ class Options:
     progress: Callable[[str], None] = lambda text: None
 
     def __post_init__(self) -> None:
-        for name, allowed in (("loss", Loss), ("optimizer", Optimizer), ("precision", Precision)):
+        choices = {"loss": Loss, "optimizer": Optimizer, "precision": Precision, "quantized": Quantized}
+        for name, allowed in choices.items():
             check_choice(name, getattr(self, name), allowed)
         if self.batch_size < 1:
             what = error("MIG114", f"a batch of {self.batch_size} samples", todo="give --batch-size 1 or more")

@@ -103,7 +103,7 @@ def _open_onnx(source: Path | Any, options: Options) -> Opened:
         name=source.name if isinstance(source, Path) else "model.onnx",
         sha256=digest_of(source, model),
         description=describe(model),
-        graph=load_onnx(model, options.input_shapes),
+        graph=load_onnx(model, options.input_shapes, fake=options.quantized == "fake"),
         oracle=lambda: OnnxOracle(source),
     )
 

@@ -18,7 +18,7 @@ from migrate.graph.ir import Value, tensors_in
 _ROLE_OF_OP = {
     "mul": "scale", "div": "scale", "add": "bias", "sub": "bias", "matmul": "weight", "linear": "weight",
     "embedding": "table", "cat": "token", "expand": "token", "pow": "exponent", "where": "fill", "index_select": "table",
-    "gather": "table", "batch_norm": "scale", "layer_norm": "scale", "einsum": "weight",
+    "gather": "table", "batch_norm": "scale", "layer_norm": "scale", "einsum": "weight", "fake_quantize": "weight",
 }  # fmt: skip
 _PARTS = ("weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l", "weight_peephole_l")
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,}")

@@ -46,7 +46,8 @@ class Weight:
     Weights of one source that differ in `copy` are tensors of their own, to be trained apart. `maker` says, where the source
     tells, whether a module has it as an attribute of its own or the exporter wrote it down on its way. `homes` are the names
     under which the source's own modules hold it, more than one where it is tied: its role is theirs to say, it stays a
-    tensor of its own in its layout, and it keeps these names. One that is not `persistent` is in no state_dict.
+    tensor of its own in its layout, and it keeps these names. One that is not `persistent` is in no state_dict. `grid` is
+    what the model rounds it to before it is used, in the source's layout.
     """
 
     source: str
@@ -60,6 +61,7 @@ class Weight:
     maker: Maker = "unknown"
     homes: tuple[str, ...] = ()
     persistent: bool = True
+    grid: Callable[[Array], Array] | None = None
 
     def array(self) -> Array:
         """The tensor in the target's layout."""

@@ -103,6 +103,20 @@ def quantize(x: Tensor, scale: Tensor | float, zero_point: Tensor | float, low: 
     return (straight_through(exact, torch.round(exact)) + zero_point).clamp(low, high)
 
 
+def fake_quantize(x: Tensor, scale: Tensor | float, zero_point: Tensor | float, low: int, high: int) -> Tensor:
+    """The nearest of those floats for which whole numbers from low to high stand, with the gradient of `x` everywhere.
+
+    Args:
+        x: a weight.
+        scale: broadcasts to `x`.
+        zero_point: like `scale`.
+        low: the least number.
+        high: the greatest one.
+    """
+    steps = (torch.round(x.detach() / scale) + zero_point).clamp(low, high)
+    return straight_through(x, (steps - zero_point) * scale)
+
+
 def range_of(x: Tensor) -> tuple[Tensor, Tensor]:
     """The scale and zero point with which 8 bits without sign hold every number of `x`, and 0 exactly."""
     low, high = x.amin().clamp(max=0), x.amax().clamp(min=0)

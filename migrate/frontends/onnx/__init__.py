@@ -42,12 +42,15 @@ def open_onnx(source: Path | Any) -> Any:
     )
 
 
-def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | None = None) -> Graph:
+def load_onnx(
+    source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | None = None, *, fake: bool = False
+) -> Graph:
     """Read an ONNX model into the common graph.
 
     Args:
         source: a path, an `onnx.ModelProto`, or what `open_onnx` gave.
         input_shapes: fixed shapes by input name; all other free sizes stay free.
+        fake: whether weights that the source stores in few bits are rounded to its steps before they are used.
 
     Raises:
         MigrateError: exit status 3 for an input that cannot be read, 4 for constructs that are not supported.
@@ -71,7 +74,7 @@ def load_onnx(source: Path | Any, input_shapes: dict[str, tuple[int, ...]] | Non
     plans = [(plan, again) for again in (False, True)[: 1 + baked] for plan in candidates(symbols, batch)]
     for count, (plan, again) in enumerate(plans):
         try:
-            graph = attempt(model, inputs, plan, batch, declared, again)
+            graph = attempt(model, inputs, plan, batch, declared, again, fake=fake)
         except MigrateError as fault:
             # at uneven sizes, which are tried first where any is free, much may fail that is well
             first = fault if count == 0 or (count == 1 and not again) else first

@@ -24,15 +24,24 @@ BNB4 = (np.array([*FP4, *(-v for v in FP4)], dtype="float32"), np.array(NF4, dty
 
 def dequantised(x: Array, scale: Array, zero: Array | None = None, *, axis: int = 1, block: int = 0) -> Array:
     """The float32 numbers for which those of few bits stand: one scale for all, for each place of an axis or each block."""
-
-    def fitted(v: Array) -> Array:
-        v = v.astype("float32")
-        if block:
-            return np.take(np.repeat(v, block, axis=axis), np.arange(x.shape[axis]), axis=axis)
-        return v.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)]) if v.size > 1 and v.ndim == 1 else v
-
     wide = x.astype("float32")
-    return ((wide if zero is None else wide - fitted(zero)) * fitted(scale)).reshape(x.shape)
+    wide = wide if zero is None else wide - _fitted(zero, x, axis, block)
+    return (wide * _fitted(scale, x, axis, block)).reshape(x.shape)
+
+
+def on_grid(x: Array, scale: Array, zero: Array | None, low: int, high: int, *, axis: int = 1, block: int = 0) -> Array:
+    """The nearest of those floats for which numbers from `low` to `high` stand."""
+    s = _fitted(scale, x, axis, block)
+    z = np.float32(0) if zero is None else _fitted(zero, x, axis, block)
+    return ((np.rint(x / s) + z).clip(low, high) - z) * s
+
+
+def _fitted(v: Array, x: Array, axis: int, block: int) -> Array:
+    """A scale or zero point as floats that broadcast to `x`."""
+    v = v.astype("float32")
+    if block:
+        return np.take(np.repeat(v, block, axis=axis), np.arange(x.shape[axis]), axis=axis)
+    return v.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)]) if v.size > 1 and v.ndim == 1 else v
 
 
 def unpacked(packed: Array, bits: int, count: int) -> Array:

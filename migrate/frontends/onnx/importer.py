@@ -28,6 +28,7 @@ class OnnxBuilder(Builder):
     output_names: tuple[str, ...] = ()
     opset = 1
     producer = ""
+    fake = False  # whether weights of few bits are rounded to the source's steps
     subgraphs: Callable[..., tuple[Any, ...]]
 
     def inline(self, graph: Any, *inputs: Any) -> tuple[Any, ...]:
@@ -231,16 +232,17 @@ def attribute_value(attribute: Any) -> Any:
 
 
 def attempt(
-    model: ir.Model, inputs: list[InputSizes], plan: Plan, symbol: str | None, declared: int, again: bool = False
-) -> Graph:
-    """Import at one assignment of sizes; `again` frees a baked batch more boldly.
+    model: ir.Model, inputs: list[InputSizes], plan: Plan, symbol: str | None, declared: int, again: bool = False,
+    *, fake: bool = False,
+) -> Graph:  # fmt: skip
+    """Import at one assignment of sizes; `again` frees a baked batch more boldly, `fake` rounds weights of few bits.
 
     Raises:
         MigrateError: with the node at which it failed; its diagnostic's code tells sizes (MIG304) from operators (MIG203).
     """
     builder = OnnxBuilder(model.graph.name or "model")
     builder.declared_batch, builder.frees_repeats = declared, again
-    builder.producer = model.producer_name or ""
+    builder.producer, builder.fake = model.producer_name or "", fake
     importer = Importer(model, builder)
     baked = symbol is not None and not any(symbol in item.shape for item in inputs)
     try:

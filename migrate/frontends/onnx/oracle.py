@@ -7,7 +7,7 @@ can be replaced and intermediate values fetched. Knows no package and judges not
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,7 @@ class OnnxOracle:
         initializers = self._model.graph.initializers
         self._inputs = [v for v in self._model.graph.inputs if v.name not in initializers]
         self._graph: Graph | None = None
+        self._grids: dict[Target, Callable[[Array], Array]] = {}
         self._chunk: int | None = None
         if graph is not None:
             self.follow(graph)
@@ -81,6 +82,8 @@ class OnnxOracle:
         """Take from the graph which axes of inputs and outputs are the batch, so that a fixed one is run in parts."""
         self._graph = graph
         self._chunk = self._declared_batch()
+        weights = [value.weight for value in graph.weights() if value.weight is not None]
+        self._grids = {weight.source: weight.grid for weight in weights if weight.grid is not None}
 
     @property
     def input_names(self) -> list[str]:
@@ -211,6 +214,7 @@ class OnnxOracle:
         return 1 if any(note.code == "MIG301" for note in graph.notes) else None
 
     def _run(self, inputs: Sequence[Array], overrides: Mapping[Target, Array], names: list[str]) -> list[Array]:
+        overrides = {t: self._grids[t](a) if t in self._grids else a for t, a in overrides.items()}
         engine = self._engine_for(overrides, names)
         given_weights = {target: array for target, array in overrides.items() if target not in self._attributes}
         feeds = {input_name(target): np.ascontiguousarray(array) for target, array in given_weights.items()}

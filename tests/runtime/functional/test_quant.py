@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from runtime.functional.quant import (
+    fake_quantize,
     quantize,
     range_of,
     round_dynamically,
@@ -68,6 +69,14 @@ def test_without_rounding_differences_give_the_gradient() -> None:
     with unrounded():
         assert torch.autograd.gradcheck(lambda v: quantize(v, 0.01, 3.0, -500, 500), x)
     assert quantize(x, 0.01, 3.0, -500, 500).frac().abs().sum() == 0
+
+
+def test_fake_quantisation_rounds_and_passes_every_gradient() -> None:
+    x = torch.tensor([0.004, -0.016, 5.0], requires_grad=True)
+    made = fake_quantize(x, 0.01, 3.0, -128, 127)
+    torch.testing.assert_close(made.detach(), torch.tensor([0.0, -0.02, 1.24]))
+    made.sum().backward()
+    torch.testing.assert_close(x.grad, torch.ones(3))
 
 
 def test_a_range_holds_zero_and_every_number() -> None:

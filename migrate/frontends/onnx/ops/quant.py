@@ -6,13 +6,14 @@ the same numbers as floats, through which gradients pass.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
 from migrate.errors import Diagnostic
-from migrate.frontends.onnx.float_weights import SUFFIX, dequantised
+from migrate.frontends.onnx.float_weights import SUFFIX, dequantised, on_grid
 from migrate.frontends.onnx.importer import OnnxBuilder
 from migrate.frontends.onnx.narrow import CARRIERS, RANGES, dtype_name
 from migrate.frontends.onnx.ops.conv import onnx_conv
@@ -21,6 +22,7 @@ from migrate.frontends.onnx.ops.matmul import onnx_matmul
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import InferenceError, Value
 
+FAKE = ("int2", "uint2", "int4", "uint4", "int8", "uint8")  # wider ones are biases, whose steps are no loss
 UINT8 = 2  # the code of the type that is meant where none is given
 
 
@@ -31,8 +33,9 @@ def told(b: OnnxBuilder) -> None:
             code="MIG316",
             severity="note",
             what="the source is quantised",
-            why="its weights are trained as floats, from the values that its integers stand for; what it rounds is rounded in "
-            "training as well, with the gradient of what is rounded",
+            why="its weights are trained as floats, from the values that its integers stand for"
+            + (", and rounded to its steps before they are used" if b.fake else "")
+            + "; what it rounds is rounded in training as well, with the gradient of what is rounded",
         )
     )
 
@@ -80,9 +83,21 @@ def real(
     if x.weight is not None and s is not None and (zero is None or z is not None):
         weight, shape = x.weight, tuple(int(n) for n in x.shape)  # pyright: ignore[reportArgumentType]
         source = name or f"{weight.source}{SUFFIX}"
-        return b.source(source, lambda: dequantised(weight.array(), s, z, axis=axis, block=block), "float32", shape)
+        made = b.source(source, lambda: dequantised(weight.array(), s, z, axis=axis, block=block), "float32", shape)
+        return on_steps(b, made, scale, zero, b.kind(x), axis, block) if b.fake and b.kind(x) in FAKE else made
     wide = centred(b, x, zero, axis, block)
     return b.mul(wide, spread(b, scale, x, axis, block))
+
+
+def on_steps(b: OnnxBuilder, x: Value, scale: Value, zero: Value | None, kind: str, axis: int, block: int) -> Value:
+    """A float weight rounded to the source's steps, with the gradient of what is rounded."""
+    assert x.weight is not None
+    s, z = content(scale), content(zero)
+    low, high = RANGES[kind]
+    grid = lambda array: on_grid(array, s, z, low, high, axis=axis, block=block)  # noqa: E731
+    x.weight = replace(x.weight, grid=grid)
+    place: Any = 0.0 if zero is None else spread(b, zero, x, axis, block)
+    return b.fake_quantize(x, spread(b, scale, x, axis, block), place, low, high)
 
 
 def centred(b: OnnxBuilder, x: Value, zero: Value | None, axis: int = 1, block: int = 0) -> Value:

@@ -12,7 +12,9 @@ from onnx import TensorProto, helper
 import migrate
 from migrate.frontends.onnx import load_onnx, open_onnx
 from migrate.frontends.onnx.lift import opened
+from migrate.frontends.onnx.oracle import OnnxOracle
 from migrate.graph import interpret
+from migrate.options import Options
 from tests.migrate.frontends.onnx.ops.cases import Case, check, expected, f32, feeds_of, graph_of, model_of, x
 
 ROWS = x(3, 8)
@@ -104,6 +106,42 @@ def test_a_quantised_model_trains_in_floats() -> None:
 def test_a_quantised_model_says_what_is_trained() -> None:
     notes = [note for note in load_onnx(quantised()).notes if note.code == "MIG316"]
     assert len(notes) == 1
+
+
+STORED = ("DequantizeLinear", "QLinearConv", "QLinearMatMul", "MatMulInteger", "ConvInteger")
+FAKE = [c for c in CASES if c.constants and c.op in STORED]
+
+
+@pytest.mark.parametrize("case", FAKE, ids=lambda c: c.id)
+def test_weights_that_are_rounded_to_their_steps_compute_the_same(case: Case) -> None:
+    """What is stored is on the steps, so nothing changes until it is trained."""
+    feeds = feeds_of(case)
+    graph = load_onnx(model_of(case), input_shapes={name: v.shape for name, v in feeds.items()}, fake=True)
+    made = interpret(graph, *(torch.from_numpy(v.copy()) for v in feeds.values()))
+    for got, want in zip(made, expected(case, model_of(case)), strict=True):
+        np.testing.assert_allclose(got.detach().numpy().astype("float32"), want.astype("float32"), rtol=1e-5, atol=1e-5)
+
+
+def test_rounded_weights_stay_on_the_steps_of_the_source_and_train() -> None:
+    module = migrate.to_module(quantised(), options=Options(quantized="fake"))
+    given = torch.from_numpy(x(4, 8))
+    before = module(given)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(0.004)  # less than half a step of 0.01
+    torch.testing.assert_close(module(given), before)
+    before.square().sum().backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in module.parameters())
+
+
+def test_the_engine_rounds_other_weights_as_the_package_does() -> None:
+    model = quantised()
+    graph = migrate.load(model, Options(quantized="fake"))
+    sources = {v.weight.source: v.weight for v in graph.weights() if v.weight is not None and v.weight.grid is not None}
+    assert sorted(sources) == ["w1d", "w2d"]
+    others = {name: weight.read() + np.float32(0.004) for name, weight in sources.items()}
+    oracle = OnnxOracle(model, graph)
+    np.testing.assert_allclose(oracle.run([x(4, 8)], others)[0], oracle.run([x(4, 8)])[0], rtol=1e-6, atol=1e-6)
 
 
 def test_outputs_of_a_quantised_model_are_the_sources() -> None:
