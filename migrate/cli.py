@@ -44,6 +44,7 @@ TrustPickle = Annotated[
 ]
 Loss = Annotated[str, typer.Option("--loss", help="auto, cross_entropy, bce or mse")]
 Precision = Annotated[str, typer.Option("--precision", help="fp32, bf16 or fp16")]
+Quantized = Annotated[str, typer.Option("--quantized", help="Weights of a quantised source: float or fake")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 6 when the target degrades the model.")]
 
@@ -64,9 +65,7 @@ def convert(
     freeze: Annotated[list[str] | None, typer.Option("--freeze", help="Pattern of tensors not to train.")] = None,
     trainable: Annotated[list[str] | None, typer.Option("--trainable", help="Pattern of tensors to train.")] = None,
     precision: Precision = "fp32",
-    quantized: Annotated[
-        str, typer.Option("--quantized", help="Weights of a quantised source: float or fake")
-    ] = "float",
+    quantized: Quantized = "float",
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Skip the comparison with the source.")] = False,
     strict: Strict = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace DIR, but never its local/.")] = False,
