@@ -15,7 +15,8 @@ _ROLES = {
     "var": "variance", "std": "deviation", "amax": "peak", "amin": "lowest", "sum": "total", "argmax": "best",
     "argmin": "best", "arange": "positions", "exp": "powers", "rsqrt": "inverse", "reciprocal": "inverse",
     "vector_norm": "length", "full": "filled", "size_tensor": "sizes", "cat": "joined", "stack": "stacked",
-    "tril": "lower", "triu": "upper", "cumsum": "sums", "one_hot": "one_hot", "randn": "noise", "rand": "noise",
+    "new_zeros": "zeros", "tril": "lower", "triu": "upper", "cumsum": "sums", "one_hot": "one_hot",
+    "randn": "noise", "rand": "noise",
 }  # fmt: skip
 _KEEPS_MEANING = {"elementwise", "shape", "activation"}
 _PAIRS = {

@@ -16,7 +16,7 @@ def _is_zeros(value: Value) -> bool:
     node = value.node
     if node is None:
         return False
-    return node.op.name == "zeros_like" or (node.op.name == "full" and node.args[1] == 0)
+    return node.op.name in ("zeros_like", "new_zeros") or (node.op.name == "full" and node.args[1] == 0)
 
 
 def names_of(num_layers: int, has_biases: bool, bidirectional: bool) -> list[str]:

@@ -85,6 +85,30 @@ def onnx_scan(
     return (*results[: len(carried)], *(b.flip(v, (dim,)) if back else v for v, dim, back in stacked))
 
 
+@onnx_op("Scan", since=8)
+def onnx_scan_8(
+    b: OnnxBuilder,
+    sequence_lens: Value | None = None,
+    *initial_state_and_scan_inputs: Value,
+    body: Any,
+    num_scan_inputs: int,
+    directions: Any = None,
+) -> Any:
+    """Each sample of the batch is scanned by itself: a loop over the samples around the one along their axis."""
+    if sequence_lens is not None:
+        raise Unsupported("a Scan of sequences whose lengths differ")
+    samples = [b.tensor(value) for value in initial_state_and_scan_inputs]
+    with control.loop_body(b, (), samples, (0,) * len(samples)) as block:
+        inside = block.inputs[1:]
+        block.outputs = list(
+            onnx_scan(b, *inside, body=body, num_scan_inputs=num_scan_inputs, scan_input_directions=directions)
+        )
+    dims = (0,) * len(block.outputs)
+    return control.loop(
+        b, block, trip_count=None, condition=None, carried=(), scanned=samples, dims=(0,) * len(samples), out_dims=dims
+    )
+
+
 def _trip_count(b: OnnxBuilder, M: Value | None) -> Any:
     if M is None:
         return None

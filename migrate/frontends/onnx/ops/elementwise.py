@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import onnx_ir as ir
@@ -12,13 +13,17 @@ from migrate.frontends.onnx.narrow import CARRIERS, HALF, dtype_name, wrapped
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import Dim, Value
 
+Binary = Callable[[OnnxBuilder, Value, Value], Value]
 
-def binary(name: str, op: str, since: int = 7) -> None:
+
+def binary(name: str, op: str, since: int = 7) -> Binary:
     """Register an operator of two inputs that broadcasts as torch does."""
 
     @onnx_op(name, since=since)
     def onnx_binary(b: OnnxBuilder, A: Value, B: Value) -> Value:
         return getattr(b, op)(A, B)
+
+    return onnx_binary
 
 
 def aligned(b: OnnxBuilder, A: Value, B: Value, broadcast: int, axis: int | None) -> Value:
@@ -28,7 +33,7 @@ def aligned(b: OnnxBuilder, A: Value, B: Value, broadcast: int, axis: int | None
     return b.reshape(B, (*B.shape, *[1] * (A.rank - axis % A.rank - B.rank)))
 
 
-def binary_1(name: str, op: str) -> None:
+def binary_1(name: str, read: Binary) -> None:
     """Register the form before opset 7: broadcasting on request, from a given axis on."""
 
     @onnx_op(name, since=1)
@@ -36,7 +41,7 @@ def binary_1(name: str, op: str) -> None:
         b: OnnxBuilder, A: Value, B: Value, *, axis: int | None = None, broadcast: int = 0, consumed_inputs: Any = None
     ) -> Value:
         del consumed_inputs
-        return getattr(b, op)(A, aligned(b, A, B, broadcast, axis))
+        return read(b, A, aligned(b, A, B, broadcast, axis))
 
 
 def unary(name: str, op: str, since: int = 1) -> None:
@@ -59,8 +64,7 @@ for _name, _op in (
     ("Or", "logical_or"),
     ("Xor", "logical_xor"),
 ):
-    binary(_name, _op)
-    binary_1(_name, _op)
+    binary_1(_name, binary(_name, _op))
 for _name, _op in (("LessOrEqual", "le"), ("GreaterOrEqual", "ge")):
     binary(_name, _op, since=12)
 for _name, _op in (("BitwiseAnd", "bitwise_and"), ("BitwiseOr", "bitwise_or"), ("BitwiseXor", "bitwise_xor")):
@@ -110,13 +114,7 @@ def _negative(value: Value) -> bool:
     return any((min(v.values) if isinstance(v, Dim) else v) < 0 for v in value.static.reshape(-1).tolist())
 
 
-@onnx_op("Div", since=1)
-def onnx_div_1(
-    b: OnnxBuilder, A: Value, B: Value, *, axis: int | None = None, broadcast: int = 0, consumed_inputs: Any = None
-) -> Value:
-    """Broadcasting on request."""
-    del consumed_inputs
-    return onnx_div(b, A, aligned(b, A, B, broadcast, axis))
+binary_1("Div", onnx_div)
 
 
 @onnx_op("Pow", since=7)
@@ -124,6 +122,9 @@ def onnx_pow(b: OnnxBuilder, X: Value, Y: Value) -> Value:
     """The result has the type of the base."""
     power = b.pow(X, Y)
     return power if X.is_float or not Y.is_float else b.cast(power, f"torch.{X.dtype}")
+
+
+binary_1("Pow", onnx_pow)
 
 
 @onnx_op("Mod", since=10)
@@ -229,6 +230,14 @@ def named_type(code: int) -> str:
 def onnx_cast(b: OnnxBuilder, input: Value, *, to: Any, saturate: int = 1, round_mode: str = "up") -> Value:
     """A size stays exact through a cast; a cast between the floats of training precision is none."""
     return cast_to(b, input, dtype_name(ir.DataType(to)), bool(saturate), round_mode)
+
+
+@onnx_op("Cast", since=1)
+def onnx_cast_1(b: OnnxBuilder, input: Value, *, to: str) -> Value:
+    """The type is given by its name."""
+    if to.upper() not in ir.DataType.__members__:
+        raise Unsupported(f"a cast to {to!r}")
+    return onnx_cast(b, input, to=ir.DataType[to.upper()])
 
 
 def cast_to(b: OnnxBuilder, x: Value, kind: str, saturate: bool, round_mode: str) -> Value:

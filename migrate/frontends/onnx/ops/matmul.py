@@ -43,6 +43,24 @@ def onnx_gemm(
     return b.add(product, C if beta == 1 else b.mul(C, beta))
 
 
+@onnx_op("Gemm", since=1, learns=("A", "B", "C"))
+def onnx_gemm_1(
+    b: OnnxBuilder,
+    A: Value,
+    B: Value,
+    C: Value,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    broadcast: int = 0,
+    transA: int = 0,
+    transB: int = 0,
+) -> Value:
+    """C was broadcast on request only; without, it has the size of the result."""
+    del broadcast
+    return onnx_gemm(b, A, B, C, alpha=alpha, beta=beta, transA=transA, transB=transB)
+
+
 @onnx_op("Det", since=11)
 def onnx_det(b: OnnxBuilder, X: Value) -> Value:
     """The determinants of the last two axes."""

@@ -101,7 +101,7 @@ def onnx_max_unpool(
         for s, t, p, q, k in zip(inner, strides, pads[:rank], pads[rank:], kernel_shape, strict=True)
     ]
     flat = b.scatter(
-        b.full((*X.shape[:2], numel(sizes)), 0, dtype=f"torch.{X.dtype}"),
+        b.new_zeros(X, (*X.shape[:2], numel(sizes))),
         2,
         b.reshape(b.remainder(I, numel(sizes)), (*X.shape[:2], -1)),
         b.reshape(X, (*X.shape[:2], -1)),
@@ -150,7 +150,7 @@ def onnx_average_pool(
     )
 
 
-@onnx_op("LpPool", since=2)
+@onnx_op("LpPool")
 def onnx_lp_pool(
     b: OnnxBuilder,
     X: Value,
@@ -159,7 +159,7 @@ def onnx_lp_pool(
     auto_pad: str = "NOTSET",
     ceil_mode: int = 0,
     dilations: Any = None,
-    p: int = 2,
+    p: float = 2,
     pads: Any = None,
     strides: Any = None,
 ) -> Value:
@@ -187,7 +187,7 @@ def onnx_global_max_pool(b: OnnxBuilder, X: Value) -> Value:
     return b.amax(X, tuple(range(2, X.rank)), keepdim=True) if X.rank > 2 else X
 
 
-@onnx_op("GlobalLpPool", since=2)
-def onnx_global_lp_pool(b: OnnxBuilder, X: Value, *, p: int = 2) -> Value:
+@onnx_op("GlobalLpPool")
+def onnx_global_lp_pool(b: OnnxBuilder, X: Value, *, p: float = 2) -> Value:
     """The p-norm over all axes after the channels."""
     return b.vector_norm(X, p, tuple(range(2, X.rank)), keepdim=True)

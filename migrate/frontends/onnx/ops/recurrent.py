@@ -128,7 +128,7 @@ def layer_of(
     states: list[Value] = []
     for state in given:
         if state is None:
-            states.append(b.full((len(backwards), X.shape[rows], R.shape[2]), 0.0, dtype=f"torch.{X.dtype}"))
+            states.append(b.new_zeros(X, (len(backwards), X.shape[rows], R.shape[2])))
         else:
             expanded = batch.expand_to_batch(b, state, rows, X.shape[rows])
             states.append(b.permute(expanded, (1, 0, 2)) if layout else expanded)
@@ -231,7 +231,7 @@ def onnx_lstm(
     return run_stepwise(b, "lstm", layer, peepholes, **form)
 
 
-@onnx_op("GRU", since=3, learns=("W", "R", "B"))
+@onnx_op("GRU", learns=("W", "R", "B"))
 def onnx_gru(
     b: OnnxBuilder,
     X: Value,

@@ -201,6 +201,14 @@ def onnx_upsample_7(b: OnnxBuilder, X: Value, *, scales: Any, mode: str = "neare
     return onnx_upsample(b, X, b.static(list(scales), "float32"), mode=mode)
 
 
+@onnx_op("Upsample", since=1)
+def onnx_upsample_1(
+    b: OnnxBuilder, X: Value, *, height_scale: float, width_scale: float, mode: str = "nearest"
+) -> Value:
+    """The scales of the last two axes, each an attribute."""
+    return onnx_upsample_7(b, X, scales=(1.0, 1.0, height_scale, width_scale), mode=mode)
+
+
 @onnx_op("DepthToSpace")
 def onnx_depth_to_space(b: OnnxBuilder, input: Value, *, blocksize: int, mode: str = "DCR") -> Value:
     """CRD is torch's `pixel_shuffle`; DCR has the block outside the channels."""

@@ -193,10 +193,10 @@ def onnx_split(
     return into_parts(b, input, sizes, axis, num_outputs or len(b.output_names))
 
 
-@onnx_op("Split", since=2)
-def onnx_split_2(b: OnnxBuilder, input: Value, *, axis: int = 0, split: Any = None) -> Any:
-    """Sizes are an attribute."""
-    return into_parts(b, input, split, axis, len(b.output_names))
+@onnx_op("Split", since=1)
+def onnx_split_1(b: OnnxBuilder, input: Value, sizes: Value | None = None, *, axis: int = 0, split: Any = None) -> Any:
+    """Sizes are an attribute; the first opset took them as an input as well."""
+    return into_parts(b, input, split if sizes is None else b.numbers(sizes), axis, len(b.output_names))
 
 
 def broadcast(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
@@ -225,6 +225,14 @@ def onnx_tile(b: OnnxBuilder, input: Value, repeats: Value) -> Value:
         sizes = batch.repeated(b, input, [s * n for s, n in zip(input.shape, times, strict=True)])
         times = [s if size == 1 else n for s, n, size in zip(sizes, times, input.shape, strict=True)]
     return input if all(equal(t, 1) for t in times) else b.repeat(input, tuple(times))
+
+
+@onnx_op("Tile", since=1)
+def onnx_tile_1(b: OnnxBuilder, input: Value, tiles: Value, axis: Value) -> Value:
+    """Repeats one axis."""
+    times = [1] * input.rank
+    times[int(b.number(axis))] = int(b.number(tiles))
+    return onnx_tile(b, input, b.static(times, "int64"))
 
 
 @onnx_op("Col2Im", since=18)
