@@ -1,7 +1,7 @@
 """Each revision of each operator's schema that a handler reads has a case, which the emitted code computes.
 
-A case is a call in the revision's own form (`versions/changed.py`, `versions/blocks.py`), or one of the family's table restated at an opset
-where the revision is in force.
+A case is a call in the revision's own form (`versions/changed.py`, `versions/blocks.py`), or one of the family's table,
+restated at an opset where the revision is in force.
 """
 
 from __future__ import annotations
