@@ -86,7 +86,9 @@ def _optimizer(made: Carried, fact: OptimizerFact) -> None:
         _lost(made, "the factory's optimizer is not carried over", f"{fact.cls} is none of AdamW, Adam and SGD", todo)
         return
     first = fact.groups[0].settings
-    if name == "adam" and (first.get("decoupled_weight_decay") or not first.get("weight_decay")):
+    # Without decay, or with a decoupled one, Adam is AdamW.
+    decays = any(group.settings.get("weight_decay") for group in fact.groups)
+    if name == "adam" and (first.get("decoupled_weight_decay") or not decays):
         name = "adamw"
     odd = sorted({key for group in fact.groups for key in _left_out(group, first, name)})
     if odd:
@@ -95,15 +97,20 @@ def _optimizer(made: Carried, fact: OptimizerFact) -> None:
     table = {key: first[key] for key in KEYS[name] if key in first}
     table = {k: list(v) if isinstance(v, tuple | list) else v for k, v in table.items()}
     made.tables["optimizer"] = {"name": name, **table, "decayed": "all", "clip_norm": 0.0}
-    groups = [_group(group, first["lr"]) for group in fact.groups[1:] if group.parameters]
+    groups = [_group(group, _base(first)) for group in fact.groups[1:] if group.parameters]
     if fact.untrained:
         groups.append({"parameters": list(fact.untrained), "lr_ratio": 0.0, "weight_decay": 0.0})
     if groups:
         made.tables["optimizer"]["groups"] = groups
 
 
+def _base(settings: Mapping[str, Any]) -> float:
+    """The rate before a scheduler touched it."""
+    return settings.get("initial_lr", settings["lr"])
+
+
 def _group(group: GroupFact, lr: float) -> dict[str, Any]:
-    ratio = group.settings["lr"] / lr if lr else 1.0
+    ratio = _base(group.settings) / lr if lr else 1.0
     decay = group.settings.get("weight_decay", 0.0)
     return {"parameters": list(group.parameters), "lr_ratio": ratio, "weight_decay": decay}
 
@@ -111,9 +118,9 @@ def _group(group: GroupFact, lr: float) -> dict[str, Any]:
 def _left_out(group: GroupFact, first: Mapping[str, Any], name: str) -> Iterator[str]:
     """Settings of a group that the package has no place for."""
     for key, value in group.settings.items():
-        if key in IDLE or key == "decoupled_weight_decay":
+        if key in (*IDLE, "lr", "weight_decay"):
             continue
-        if key in ("lr", "weight_decay"):
+        if key == "decoupled_weight_decay" and value == first.get(key):
             continue
         if (key in KEYS[name] and value != first.get(key)) or (key not in KEYS[name] and value):
             yield key

@@ -76,6 +76,29 @@ def test_the_rate_of_each_step_is_the_scheduler_s(make: Callable[[Any], Any]) ->
         found[0].step()
 
 
+def test_groups_keep_their_ratio_under_a_warm_up_from_nothing() -> None:
+    def groups(module: Any) -> torch.optim.Optimizer:
+        rest = [*module.body.parameters(), *module.norm.parameters()]
+        return torch.optim.AdamW([{"params": rest}, {"params": module.head.parameters(), "lr": 0.05}], lr=0.01)
+
+    _, carried = set_up(
+        optimizer=groups, scheduler=lambda optimizer: schedulers.LambdaLR(optimizer, lambda s: min(1.0, s / 5))
+    )
+    assert carried.notes == []
+    (group,) = carried.tables["optimizer"]["groups"]
+    assert (carried.tables["optimizer"]["lr"], group["lr_ratio"]) == (0.01, pytest.approx(5.0))
+
+
+def test_a_schedule_for_each_group_is_said_to_be_lost() -> None:
+    def groups(module: Any) -> torch.optim.Optimizer:
+        return torch.optim.AdamW([{"params": module.body.parameters()}, {"params": module.head.parameters()}], lr=0.01)
+
+    _, carried = set_up(
+        optimizer=groups, scheduler=lambda o: schedulers.LambdaLR(o, [lambda s: min(1.0, s / 5), lambda s: 1.0])
+    )
+    assert [note.code for note in carried.notes] == ["MIG325"]
+
+
 LOST: dict[str, Callable[[Any], Any]] = {
     "asks for a metric": schedulers.ReduceLROnPlateau,
     "moves the momentum too": lambda o: schedulers.OneCycleLR(o, 0.5, 100),
@@ -105,6 +128,11 @@ def no_decay_for_vectors(module: Any) -> torch.optim.Optimizer:
                               {"params": vectors, "weight_decay": 0.0, "lr": 0.5}], lr=0.1)  # fmt: skip
 
 
+def decay_in_the_second(module: Any) -> torch.optim.Optimizer:
+    groups = [{"params": module.body.parameters()}, {"params": module.head.parameters(), "weight_decay": 0.3}]
+    return torch.optim.Adam(groups, lr=0.1)
+
+
 OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
     "AdamW": adamw,
     "Adam": lambda m: torch.optim.Adam(m.parameters(), lr=0.1, betas=(0.8, 0.9), eps=1e-6),
@@ -116,6 +144,7 @@ OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
     "SGD with all": lambda m: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.7, weight_decay=0.1, nesterov=True),
     "SGD, dampened": lambda m: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.7, dampening=0.5),
     "groups": no_decay_for_vectors,
+    "Adam, decay in the second group": decay_in_the_second,
     "the head alone": lambda m: torch.optim.AdamW(m.head.parameters(), lr=0.1),
 }
 

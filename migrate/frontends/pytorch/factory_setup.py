@@ -61,20 +61,12 @@ def _scheduler(scheduler: Any) -> SchedulerFact:
     """The scheduler asked for its rates; it and its optimizer are as before."""
     optimizer = scheduler.optimizer
     before, groups = copy.deepcopy(scheduler.state_dict()), [dict(group) for group in optimizer.param_groups]
-    rates: list[float] = []
-    ratios: list[float] = []
+    rates: list[list[float]] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns of steps that the optimizer did not take
         try:
             for _ in range(RATES):
-                now = [float(group["lr"]) for group in optimizer.param_groups]
-                ratios = ratios or [rate / now[0] for rate in now if now[0]]
-                if any(
-                    not math.isclose(rate, now[0] * ratio, abs_tol=1e-30)
-                    for rate, ratio in zip(now, ratios, strict=False)
-                ):
-                    raise ValueError("each group has a schedule of its own")
-                rates.append(now[0])
+                rates.append([float(group["lr"]) for group in optimizer.param_groups])
                 scheduler.step()
         except Exception:  # one that is given a metric, or ends
             rates = []
@@ -84,7 +76,18 @@ def _scheduler(scheduler: Any) -> SchedulerFact:
     for group, old in zip(optimizer.param_groups, groups, strict=True):
         group.update(old)
     scheduler.load_state_dict(before)
-    return SchedulerFact(cls=_name(type(scheduler)), rates=tuple(rates))
+    if not _in_step(rates, [float(group.get("initial_lr", group["lr"])) for group in groups]):
+        rates = []
+    return SchedulerFact(cls=_name(type(scheduler)), rates=tuple(each[0] for each in rates))
+
+
+def _in_step(rates: list[list[float]], bases: list[float]) -> bool:
+    """Whether all groups follow one schedule, each from its own base."""
+    return all(
+        math.isclose(rate * bases[0], each[0] * base, rel_tol=1e-9, abs_tol=1e-30)
+        for each in rates
+        for rate, base in zip(each, bases, strict=True)
+    )
 
 
 def _loss(loss: Any) -> LossFact:

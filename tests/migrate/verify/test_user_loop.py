@@ -44,6 +44,7 @@ def users_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("users_module")
 def test_the_package_trains_as_its_user_did() -> None:
     report = migrate.convert("users_loop:build", "cpu", "out", Options(name="m"))
