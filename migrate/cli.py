@@ -30,7 +30,10 @@ Targets = Annotated[
     list[str], typer.Option("--target", help="A target's name or a .toml profile; several are put side by side.")
 ]
 Inputs = Annotated[
-    list[str] | None, typer.Option("--input", help="An input's shape: NAME:2,3,224,224 or NAME:2,16:int64")
+    list[str] | None,
+    typer.Option(
+        "--input", help="An input's shape: NAME:2,3,224,224, NAME:2,16:int64, or NAME:2,3,H,W=64 with free sizes"
+    ),
 ]
 Example = Annotated[
     Path | None, typer.Option("--example", metavar="FILE.npz", help="Example inputs of a module, by name.")
@@ -198,16 +201,21 @@ def source_options(
     }
 
 
-def parse_input(text: str) -> tuple[str, tuple[int, ...], str]:
-    """`NAME:2,3,224,224` or `NAME:2,16:int64` as name, sizes and dtype ("" where none); a name may hold colons.
+def parse_input(text: str) -> tuple[str, tuple[int | str, ...], str]:
+    """`NAME:2,3,224,224` or `NAME:2,T=16:int64` as name, sizes and dtype ("" where none); a name may hold colons.
+
+    A size with a name stays free.
 
     Raises:
         MigrateError: exit status 2, MIG105.
     """
-    found = re.fullmatch(r"(.+):(\d+(?:,\d+)*)(?::([a-z]\w*))?", text)
-    sizes = tuple(int(size) for size in found[2].split(",")) if found else (0,)
-    if not found or min(sizes) < 1:
-        todo = "write it as NAME:2,3,224,224 or NAME:2,16:int64"
+    size = r"(?:\d+|[^\W\d]\w*(?:=\d+)?)"
+    found = re.fullmatch(rf"(.+):({size}(?:,{size})*):([a-z]\w*)", text) or re.fullmatch(
+        rf"(.+):({size}(?:,{size})*)()", text
+    )
+    sizes = tuple(int(size) if size.isdecimal() else size for size in found[2].split(",")) if found else (0,)
+    if not found or 0 in sizes:
+        todo = "write it as NAME:2,3,224,224, NAME:2,16:int64 or, with free sizes, NAME:2,3,H,W=64"
         raise MigrateError([error("MIG105", f"cannot read --input {text!r}", todo=todo)], Exit.USAGE)
     return found[1], sizes, found[3] or ""
 

@@ -20,7 +20,7 @@ class Options:
     """What a user may choose; the defaults are those of the command line."""
 
     name: str | None = None
-    input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    input_shapes: dict[str, tuple[int | str, ...]] = field(default_factory=dict[str, tuple[int | str, ...]])
     input_dtypes: dict[str, str] = field(default_factory=dict[str, str])
     example: Path | None = None
     example_inputs: Any = None

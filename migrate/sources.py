@@ -98,12 +98,19 @@ def _open_onnx(source: Path | Any, options: Options) -> Opened:
         name = next(iter(options.input_dtypes))
         what = error("MIG130", f"the dtype of input {name!r} is in the file", todo="give its sizes alone")
         raise MigrateError([what], Exit.USAGE)
+    named = [size for sizes in options.input_shapes.values() for size in sizes if isinstance(size, str)]
+    if named:
+        what = error(
+            "MIG130", f"the free size {named[0]!r} is in the file", todo="give numbers, or leave out the input"
+        )
+        raise MigrateError([what], Exit.USAGE)
+    shapes = {name: tuple(int(size) for size in sizes) for name, sizes in options.input_shapes.items()}
     model = open_onnx(source)
     return Opened(
         name=source.name if isinstance(source, Path) else "model.onnx",
         sha256=digest_of(source, model),
         description=describe(model),
-        graph=load_onnx(model, options.input_shapes, fake=options.quantized == "fake"),
+        graph=load_onnx(model, shapes, fake=options.quantized == "fake"),
         oracle=lambda: OnnxOracle(source),
     )
 
@@ -127,15 +134,19 @@ def _open_pytorch(source: str | Path, kind: Any, options: Options) -> Opened:
 def _open_object(source: Any, options: Options) -> Opened:
     """A module in memory, with example inputs, or an exported program."""
     from migrate.frontends.pytorch import export_module, program_of
+    from migrate.frontends.pytorch.example import example_call
+    from migrate.frontends.pytorch.sizes import names_of
     from migrate.frontends.pytorch.worker_open import OpenedProgram
 
     if not _is_module(source):
         opened = OpenedProgram(program=program_of(source))
         return _of_program(opened, "model.pt2", _sha256_of_state(opened))
-    if options.example_inputs is None:
+    if options.example_inputs is None and not options.input_shapes:
         what = error("MIG129", f"the inputs of a {type(source).__name__} are not known", todo="give example_inputs")
         raise MigrateError([what], Exit.USAGE)
-    opened = OpenedProgram(program=export_module(source, options.example_inputs), module=source)
+    shapes = {name: (sizes, options.input_dtypes.get(name)) for name, sizes in options.input_shapes.items()}
+    inputs: Any = example_call(source, options.example_inputs, shapes, None) if shapes else options.example_inputs
+    opened = OpenedProgram(program=export_module(source, inputs, names_of(options.input_shapes)), module=source)
     return _of_program(opened, type(source).__name__, _sha256_of_state(opened))
 
 

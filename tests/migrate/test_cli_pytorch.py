@@ -86,13 +86,15 @@ def test_a_hostile_program(tmp_path: Path, invoke: Any) -> None:
         ("tokens:2,16:int64", ("tokens", (2, 16), "int64")),
         ("serving_default_x:0:1,4", ("serving_default_x:0", (1, 4), "")),
         ("scale:1:bfloat16", ("scale", (1,), "bfloat16")),
+        ("x:2,3,H,W=64", ("x", (2, 3, "H", "W=64"), "")),
+        ("tokens:N,T:int64", ("tokens", ("N", "T"), "int64")),
     ],
 )
 def test_input_options(text: str, expected: Any) -> None:
     assert parse_input(text) == expected
 
 
-@pytest.mark.parametrize("text", ["x", "x:", ":2,3", "x:2,,3", "x:2,0", "x:2:", "x:two", "x:2,-1", "x:2:3.5"])
+@pytest.mark.parametrize("text", ["x", "x:", ":2,3", "x:2,,3", "x:2,0", "x:2:", "x:2,T=", "x:2,-1", "x:2:3.5"])
 def test_input_options_that_cannot_be_read(text: str) -> None:
     with pytest.raises(MigrateError, match="MIG105") as caught:
         parse_input(text)

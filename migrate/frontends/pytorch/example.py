@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Exit, MigrateError, error
 from migrate.frontends.pytorch.archive import open_archive, open_file
+from migrate.frontends.pytorch.sizes import numbers
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -23,7 +24,7 @@ def example_call(module: nn.Module, inputs: Any, shapes: Mapping[str, Sequence[A
     Args:
         module: whose `forward` names the arguments.
         inputs: what the factory gave: None, a tensor, a tuple of arguments, or a dict by name.
-        shapes: (sizes, dtype or None) by name.
+        shapes: (sizes, dtype or None) by name; a free size is its name, or its name and number (`H=64`).
         file: an .npz, its arrays by name, or `arr_0`, `arr_1` in order.
 
     Raises:
@@ -41,9 +42,13 @@ def example_call(module: nn.Module, inputs: Any, shapes: Mapping[str, Sequence[A
         return tuple(positional) if not named else given if len(positional) <= len(order) else tuple(positional)
     if file:
         given |= _from_file(Path(file), order)
+    taken: dict[str, int] = {}
     for name, (sizes, dtype) in shapes.items():
         like = given.get(name)
-        given[name] = make_tensor(sizes, dtype or (_dtype_name(like) if like is not None else "float32"), name)
+        found = numbers(sizes, like, taken)
+        if dtype is None and list(found) != list(sizes) and found == tuple(getattr(like, "shape", ())):
+            continue  # the sizes of the example, some of them with a name
+        given[name] = make_tensor(found, dtype or (_dtype_name(like) if like is not None else "float32"), name)
     _check_names(given, parameters)
     lead = order[: len(given)]
     return tuple(given[name] for name in lead) if set(lead) == set(given) else given

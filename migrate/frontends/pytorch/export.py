@@ -25,6 +25,15 @@ from migrate.frontends.pytorch.facts import (
 from migrate.frontends.pytorch.nodes import has_effect, inner_graphs
 from migrate.frontends.pytorch.places import relative_file
 from migrate.frontends.pytorch.program import Program
+from migrate.frontends.pytorch.sizes import (
+    Names,
+    expression_of,
+    fixed_places,
+    fixed_sizes,
+    input_nodes,
+    named_tensors,
+    size_facts,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -35,19 +44,28 @@ BATCHES = (3, 5, 7, 11, 13)
 """What an example's batch is made, where it is 1 or equals another of its sizes: torch takes a size of 1 to be fixed."""
 
 
-def export_module(module: nn.Module, example_inputs: tuple[Any, ...] | Mapping[str, Any] | torch.Tensor) -> Program:
+def export_module(
+    module: nn.Module,
+    example_inputs: tuple[Any, ...] | Mapping[str, Any] | torch.Tensor,
+    names: Mapping[tuple[str, int], str] | None = None,
+) -> Program:
     """Export a module with example inputs: positional (a tuple, or one tensor) or by name (a mapping).
+
+    `names` are sizes that stay free beyond the batch, by input and axis. What cannot is told by a warning.
 
     Raises:
         MigrateError: exit status 4, MIG204: torch cannot export it; the user's file and line are in the diagnostic.
     """
     args, kwargs = call_of(example_inputs)
-    with _as_found(module):
+    free = dict(names or {})
+    places: dict[str, str] = {}
+    with _as_found(module), fixed_places(places):
         module.eval()
         args, kwargs, batch = _with_batch(module, args, kwargs)
-        evaluation, declared = _exported(module, args, kwargs, batch)
+        evaluation, declared = _exported(module, args, kwargs, batch, free, places)
         module.train()
-        training, _ = _exported(module, args, kwargs, batch if declared == 1 else None)
+        training, _ = _exported(module, args, kwargs, batch if declared == 1 else None, free, {})
+    sizes = size_facts(evaluation, free)
     return Program(
         evaluation=evaluation,
         training=training,
@@ -56,6 +74,8 @@ def export_module(module: nn.Module, example_inputs: tuple[Any, ...] | Mapping[s
         input_names=input_names(evaluation),
         outputs=output_facts(evaluation),
         declared_batch=declared,
+        notes=tuple(fixed_sizes(evaluation, free, sizes, places)),
+        sizes=tuple(size for size in sizes if size.samples),
     )
 
 
@@ -146,32 +166,51 @@ def _with_batch(
 
 
 def _exported(
-    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], batch: int | None
+    module: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    batch: int | None,
+    names: Names,
+    places: dict[str, str],
 ) -> tuple[ExportedProgram, int]:
-    """The program with a free batch, and 1; where that cannot be, with a fixed one, and its size."""
-    if batch is not None:
+    """The program with a free batch, and 1; where that cannot be, with a fixed one, and its size.
+
+    Sizes with names are free where that can be; the batch goes before. `places` is given the line that forbids them.
+    """
+    *tries, last = dict.fromkeys((b, tuple(n)) for b in (batch, None) for n in (names, ()))
+    for free, named in tries:
         try:
-            free = _export(module, args, kwargs, batch)
-        except Exception:  # refused or failed with a free batch: the fixed one tells whose fault it is
-            free = None
-        if free is not None and _baked_batch(free, input_names(free)) == 1:
-            return free, 1
+            found = _export(module, args, kwargs, free, named)
+        except Exception as fault:  # refused or failed with free sizes: the fixed ones tell whose fault it is
+            places.setdefault("", _users_line(fault))
+            continue
+        if free is None or _has_batch(found):
+            return found, 1 if free is not None else batch or 1
     try:
-        fixed = _export(module, args, kwargs, None)
+        fixed = _export(module, args, kwargs, *last)
     except Exception as fault:
         raise MigrateError([_refused(module, fault)], Exit.UNSUPPORTED) from fault
     return fixed, batch or 1
 
 
-def _export(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], batch: int | None) -> ExportedProgram:
+def _export(
+    module: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    batch: int | None,
+    names: Sequence[tuple[str, int]],
+) -> ExportedProgram:
     import torch
 
     shapes = None
-    if batch is not None:
+    if batch is not None or names:
+        named = named_tensors(module, args, kwargs) if names else {}
         free = torch.export.ShapesCollection()
         for tensor in _tensors((args, kwargs)):
-            if tensor.dim() and tensor.shape[0] == batch:
-                free[tensor] = {0: torch.export.Dim.AUTO}
+            axes = [axis for name, axis in names if named.get(name) is tensor]
+            axes += [0] if tensor.dim() and tensor.shape[0] == batch else []
+            if axes:
+                free[tensor] = dict.fromkeys(axes, torch.export.Dim.AUTO)
         shapes = free.dynamic_shapes(module, args, kwargs)
     with _assigned_in_place():
         exported = torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
@@ -213,6 +252,12 @@ def _assigned_in_place() -> Generator[None]:
         yield
     finally:
         torch.nn.Module.__setattr__ = assign
+
+
+def _has_batch(exported: ExportedProgram) -> bool:
+    """Whether the first axis of an input is free, or there is none to be a batch."""
+    shapes = [node.meta["val"].shape for node in input_nodes(exported)]
+    return any(expression_of(shape[0]).free_symbols for shape in shapes if len(shape))
 
 
 def _baked_batch(exported: ExportedProgram, names: Sequence[str]) -> int:

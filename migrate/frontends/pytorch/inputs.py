@@ -50,10 +50,19 @@ def candidates(program: Program) -> Iterator[Samples]:
     symbols = _symbols(program)
     batches = _batches(symbols)
     free = [s for s in symbols if s not in batches]
-    for table in (UNEVEN, FREE, LARGE, SMALL):
-        yield {s: BATCH if s in batches else table[free.index(s) % len(table)] for s in symbols}
+    named = _named(program)
+    for turn, table in enumerate((UNEVEN, FREE, LARGE, SMALL)):
+        made = {s: BATCH if s in batches else table[free.index(s) % len(table)] for s in symbols}
+        yield made | {s: samples[min(turn, len(samples) - 1)] for s, samples in named.items() if s not in batches}
         if not free:
             return
+
+
+def _named(program: Program) -> dict[Any, tuple[Sample, ...]]:
+    """The samples of the symbols that the user has named."""
+    nodes = {node.name: node for node in placeholders(program)}
+    sizes = [(_expression(nodes[fact.input].meta["val"].shape[fact.axis]), fact.samples) for fact in program.sizes]
+    return {symbol: samples for size, samples in sizes for symbol in size.free_symbols}
 
 
 def add_inputs(importer: Importer, samples: Samples) -> None:
@@ -81,12 +90,17 @@ def add_inputs(importer: Importer, samples: Samples) -> None:
         if axis is not None:
             builder.graph.batch = made.shape[axis]  # pyright: ignore[reportAttributeAccessIssue]
             builder.graph.batch_axes[made.name] = axis
+    builder.graph.ranges = {fact.name: (fact.low, fact.high) for fact in program.sizes}
     _bind_constants(importer)
 
 
 def _names(program: Program) -> dict[str, str]:
     """A readable name of each symbol."""
-    return {str(s): "batch" if axis == 0 else f"{node.name}_{axis}" for s, (node, axis) in _symbols(program).items()}
+    called = {(fact.input, fact.axis): fact.name for fact in program.sizes}
+    return {
+        str(s): "batch" if axis == 0 else called.get((node.name, axis), f"{node.name}_{axis}")
+        for s, (node, axis) in _symbols(program).items()
+    }
 
 
 def _sampled(size: Any, samples: Samples) -> int | Sample:

@@ -54,6 +54,22 @@ class OutputFact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SizeFact:
+    """A free size other than the batch: its name, the input and axis that have it, its range (`high` None: no end).
+
+    `default` is the example's, `samples` are triples at which it may be sampled, the preferred ones first.
+    """
+
+    name: str
+    input: str
+    axis: int
+    default: int
+    low: int = 2
+    high: int | None = None
+    samples: tuple[tuple[int, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """What the frontend reads. `training` is None where only one form is known, as for a lone `.pt2`.
 
@@ -69,6 +85,7 @@ class Program:
     outputs: tuple[OutputFact, ...]
     declared_batch: int = 1
     notes: tuple[Diagnostic, ...] = ()
+    sizes: tuple[SizeFact, ...] = ()
 
     @property
     def output_names(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ _LOADERS = {"pickle": "factory:open_pickle", "torchscript": "torchscript:open_to
 class Examples:
     """Example inputs as the user gave them: --input sizes and dtypes by name, and an .npz file."""
 
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    shapes: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict[str, tuple[int | str, ...]])
     dtypes: Mapping[str, str] = field(default_factory=dict[str, str])
     file: Path | None = None
 

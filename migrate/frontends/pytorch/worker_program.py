@@ -11,7 +11,7 @@ from typing import Any
 
 from migrate.errors import Diagnostic, MigrateError
 from migrate.frontends.pytorch.files_pt2 import load_pt2
-from migrate.frontends.pytorch.program import ModuleFact, OutputFact, Program, StateFact
+from migrate.frontends.pytorch.program import ModuleFact, OutputFact, Program, SizeFact, StateFact
 from migrate.frontends.pytorch.setup import TrainingSetup, setup_from_dict
 from migrate.frontends.pytorch.worker import Session
 
@@ -23,13 +23,15 @@ def export(session: Session, folder: Path, arguments: dict[str, Any]) -> dict[st
     from migrate.frontends.pytorch.example import example_call
     from migrate.frontends.pytorch.export import export_module
     from migrate.frontends.pytorch.factory import users_code
+    from migrate.frontends.pytorch.sizes import names_of
     from migrate.frontends.pytorch.torchscript import fault_in_script, has_one_mode
 
     session.inputs = example_call(session.module, session.inputs, arguments["shapes"], arguments["example"])
     logging.disable(logging.ERROR)  # torch logs what it raises as well
     try:
         with users_code("the module cannot be exported", "MIG126"):
-            program = export_module(session.module, session.inputs)
+            names = names_of({name: sizes for name, (sizes, _) in arguments["shapes"].items()})
+            program = export_module(session.module, session.inputs, names)
     except MigrateError as fault:
         if (found := fault_in_script(fault)) is not None:
             raise MigrateError([found], fault.status) from fault
@@ -66,6 +68,7 @@ def write_program(program: Program, folder: Path) -> None:
         "outputs": [asdict(fact) for fact in program.outputs],
         "declared_batch": program.declared_batch,
         "notes": [asdict(note) for note in program.notes],
+        "sizes": [asdict(size) for size in program.sizes],
     }
     (folder / "program.json").write_text(json.dumps(facts), encoding="utf-8")
 
@@ -88,7 +91,13 @@ def read_program(folder: Path) -> Program:
         outputs=tuple(OutputFact(**fact) for fact in facts["outputs"]),
         declared_batch=facts["declared_batch"],
         notes=tuple(Diagnostic(**note) for note in facts["notes"]),
+        sizes=tuple(_size(fact) for fact in facts["sizes"]),
     )
+
+
+def _size(fact: dict[str, Any]) -> SizeFact:
+    samples: Any = tuple((a, b, c) for a, b, c in fact["samples"])
+    return SizeFact(**fact | {"samples": samples})
 
 
 def read_setup_of(document: Mapping[str, Any], folder: Path) -> tuple[TrainingSetup, tuple[Diagnostic, ...]]:
