@@ -6,12 +6,14 @@ Order of evaluation is kept. Numbers stay holes; shapes stay values, since equal
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from migrate.codegen.control_flow import write_control
-from migrate.codegen.expressions import ATOM, Expr, Holes, Printer
+from migrate.codegen.expressions import ATOM, Expr, Printer
+from migrate.codegen.holes import Holes
 from migrate.codegen.interface import SizeSources, leaf_size, sizes_of
+from migrate.codegen.lines import Body, Line
 from migrate.codegen.names import Namespace, identifier
 from migrate.codegen.tree import (
     Block,
@@ -37,25 +39,6 @@ _SHOWN = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A statement with open numbers; `shown` is the value whose shape its comment gives."""
-
-    text: str
-    shown: Value | None = None
-
-
-@dataclass(slots=True, kw_only=True)
-class Body:
-    """A written body: parameters as (name, annotation), lines, what is returned, and the open numbers of all."""
-
-    parameters: list[tuple[str, str]]
-    lines: list[Line]
-    result: str
-    holes: Holes
-    runtime: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class _Pending:
     value: Value
@@ -76,6 +59,7 @@ class BodyWriter:
     sources: SizeSources
     weight: Callable[[Value], str]
     wanted: dict[Value, str] = field(default_factory=dict[Value, str])
+    roles: Mapping[Value, str] = field(default_factory=dict[Value, str])
     names: dict[Value, str] = field(default_factory=dict[Value, str])
     lines: list[Line] = field(default_factory=list[Line])
     holes: Holes = field(default_factory=Holes)
@@ -140,8 +124,7 @@ class BodyWriter:
 
     def _is_long(self, expr: Expr) -> bool:
         text = expr.text
-        length = len(text) + sum(len(repr(v)) - 3 for k, v in enumerate(self.holes.values) if f"\x01{k}\x02" in text)
-        return length > MAX_TEXT or expr.depth > MAX_DEPTH
+        return self.holes.length(text) > MAX_TEXT or expr.depth > MAX_DEPTH
 
     def _flush(self, count: int) -> None:
         """Write the first pending expressions as statements."""
@@ -193,7 +176,7 @@ class BodyWriter:
         self._remaining.subtract(reads)
         dying = {self.names[v]: v for v in reads if not self._remaining[v] and v not in kept}
         used = {v for v in outs if self._remaining[v]} if used is None else used
-        names = output_names(item, outs, dying, {*self.alive(kept), *taken}, used)
+        names = output_names(item, outs, dying, {*self.alive(kept), *taken}, used, self.roles)
         self.names.update(zip(outs, names, strict=True))
         return names
 
@@ -212,7 +195,9 @@ class BodyWriter:
     def _render(self, item: Item) -> Expr:
         self._item = item
         if isinstance(item, FunctionCall):
-            printer = Printer(tensor=self.tensor, size=self.size, device=self.device, holes=self.holes)
+            printer = Printer(
+                tensor=self.tensor, size=self.size, device=self.device, holes=self.holes, roles=self.roles
+            )
             return printer.node(item.node)
         assert not isinstance(item, ControlCall)
         called = item.place.reference(self.place)
@@ -235,7 +220,7 @@ class BodyWriter:
         """How a size is written here."""
         if size in self._size_names:
             return self._size_names[size]
-        return render(size, self._leaf)
+        return render(size, self._leaf, literal=lambda number: self.holes.add(number, "factor"))
 
     def _leaf(self, leaf: SizeOf) -> str:
         value, axis = self.sources.read[id(self._item), leaf_size(leaf)]
@@ -286,11 +271,13 @@ def _shown(item: Item, outs: list[Value]) -> Value | None:
     return outs[0] if isinstance(item, FunctionCall) and item.node.op.name in _SHOWN else None
 
 
-def block_writer(block: Block, sources: SizeSources, weight: Callable[[Value], str]) -> BodyWriter:
+def block_writer(
+    block: Block, sources: SizeSources, weight: Callable[[Value], str], roles: Mapping[Value, str]
+) -> BodyWriter:
     """The writer of an inner block's body."""
     return BodyWriter(
         place=block.place, items=block.items, ext=block.ext, sizes=block.sizes, results=block.results,
-        sources=sources, weight=weight,
+        sources=sources, weight=weight, roles=roles,
     )  # fmt: skip
 
 

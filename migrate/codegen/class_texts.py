@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
-from migrate.codegen.expressions import hole
+from migrate.codegen.holes import hole
 from migrate.codegen.layers import Arg
 from migrate.codegen.names import is_attribute
 from migrate.codegen.plan import Member
 from migrate.codegen.tree import Place
 from migrate.graph.ir import Value
 
+MIN_SAVED = 60  # characters
 _CHANNELS = frozenset({
     "in_channels", "out_channels", "num_features", "in_features", "out_features", "normalized_shape", "num_channels",
     "embedding_dim", "input_size", "hidden_size", "num_parameters", "channels",
@@ -43,8 +45,18 @@ def list_text(place: Place, members: list[tuple[str, str]]) -> str:
         members_text = f"{members[0][1]} for _ in range({len(members)})"
         return f"nn.Sequential(*({members_text}))" if place.is_chain else f"nn.ModuleList({members_text})"
     last = max(int(attr) for attr in texts)
-    inner = ", ".join(texts.get(str(k), "nn.Identity()") for k in range(last + 1))
+    inner = ", ".join(_runs([texts.get(str(k), "nn.Identity()") for k in range(last + 1)]))
     return f"{container}({inner})" if place.is_chain else f"{container}([{inner}])"
+
+
+def _runs(texts: list[str]) -> list[str]:
+    """The items of a list; more than two equal ones in a row are written once, unless they are as short as that."""
+    found: list[str] = []
+    for text, run in groupby(texts):
+        count = len(list(run))
+        once = count > 2 and len(text) * (count - 1) > MIN_SAVED
+        found += [f"*({text} for _ in range({count}))"] if once else [text] * count
+    return found
 
 
 def dict_text(place: Place, members: list[tuple[str, str]]) -> str:

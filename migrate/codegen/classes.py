@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from migrate.codegen.body import Body, Line
 from migrate.codegen.class_names import wanted_name
 from migrate.codegen.class_texts import (
     annotation,
@@ -24,27 +23,18 @@ from migrate.codegen.class_texts import (
     member,
     origin_of,
     reset,
-    same_meaning,
     top_commas,
 )
-from migrate.codegen.expressions import number
+from migrate.codegen.holes import number
 from migrate.codegen.layers import Arg
-from migrate.codegen.names import Namespace, identifier, variables
+from migrate.codegen.lines import Body, Line
+from migrate.codegen.names import Namespace, variables
 from migrate.codegen.plan import ClassPlan, Function, Member, Parameter, Statement
+from migrate.codegen.slots import Slot, differs, is_size, parameter_name
 from migrate.codegen.symbols import Symbols
 from migrate.codegen.tree import Place, collect_levels
 
 MAX_LINE = 88  # of a statement and its comment, without indentation
-
-
-@dataclass(slots=True)
-class _Slot:
-    """A number that may differ: where it is (`attr` of the member, or empty for a body's), what it is called, its values."""
-
-    attr: str
-    arg: Arg
-    values: list[Any]
-    parameter: str = ""
 
 
 @dataclass(slots=True)
@@ -54,14 +44,14 @@ class _Class:
     places: list[Place]
     level: int
     name: str
-    slots: list[_Slot] = field(default_factory=list[_Slot])
+    slots: list[Slot] = field(default_factory=list[Slot])
 
     def arguments(self, place: Place) -> list[Arg]:
         """The constructor's arguments at one place."""
         at = self.places.index(place)
         found: dict[str, Arg] = {}
         for slot in self.slots:
-            if slot.parameter and slot.parameter not in found:
+            if slot.parameter and not slot.fixed and slot.parameter not in found:
                 found[slot.parameter] = Arg(slot.parameter, slot.values[at], config=slot.arg.config)
         return list(found.values())
 
@@ -112,27 +102,29 @@ class ClassBuilder:
 
     # ---- numbers that differ
 
-    def _slots(self, made: _Class, is_root: bool) -> list[_Slot]:
+    def _slots(self, made: _Class, is_root: bool) -> list[Slot]:
         columns = [self._numbers(place) for place in made.places]
-        slots = [_Slot(rows[0][0], rows[0][1], [arg.value for _, arg in rows]) for rows in zip(*columns, strict=True)]
-        if not is_root:
-            space = Namespace({"self", "nn", "torch", "math", "F"})
-            members = {child.attr for child in made.places[0].children.values()} | set(made.places[0].loose)
-            for slot in slots:
-                if slot.arg.config or any(repr(v) != repr(slot.values[0]) for v in slot.values):
-                    slot.parameter = _parameter(slot, slots, space, members)
+        slots = [Slot(rows[0][0], rows[0][1], [arg.value for _, arg in rows]) for rows in zip(*columns, strict=True)]
+        space = Namespace({"self", "nn", "torch", "math", "F", "config"})
+        members = {child.attr for child in made.places[0].children.values()} | set(made.places[0].loose)
+        for slot in slots:
+            is_argument = not is_root and bool(slot.arg.name) and (slot.arg.config or differs(slot))
+            slot.fixed = not is_argument and is_size(slot)
+            if is_argument or slot.fixed:
+                slot.parameter = parameter_name(slot, slots, space, members)
         return slots
 
-    def _numbers(self, place: Place) -> list[tuple[str, Arg]]:
+    def _numbers(self, place: Place) -> list[tuple[str | None, Arg]]:
         """Every number of the class at one place, in a fixed order: members', tensors' sizes, the bodies'."""
-        found: list[tuple[str, Arg]] = []
+        found: list[tuple[str | None, Arg]] = []
         for child in place.children.values():
             found += [(child.attr, arg) for arg in self._member_numbers(child)]
             found += [("", Arg("channels", size)) for _, _, value in held_in_lists(child) for size in value.shape]
         for attr, value in place.loose.items():
             found += [(attr, Arg("channels", size)) for size in value.shape]
         for _, body, _ in self.bodies.get(place, []):
-            found += [("", Arg(h, v)) for v, h in zip(body.holes.values, body.holes.hints, strict=True)]
+            holes = zip(body.holes.values, body.holes.hints, strict=True)
+            found += [(None, Arg(h if body.uses(k) else "", v)) for k, (v, h) in enumerate(holes)]
         return found
 
     def _member_numbers(self, place: Place) -> list[Arg]:
@@ -148,11 +140,11 @@ class ClassBuilder:
         place = made.places[0]
         slots = iter(made.slots)
 
-        def take(default_text: Callable[[_Slot], str] = lambda s: number(s.values[0])) -> tuple[_Slot, str]:
+        def take(default_text: Callable[[Slot], str] = lambda s: number(s.values[0])) -> tuple[Slot, str]:
             slot = next(slots)
             if slot.arg.config and made.name == "Model":
                 return slot, f"config.{slot.arg.config}"
-            return slot, slot.parameter or default_text(slot)
+            return slot, default_text(slot) if slot.fixed else slot.parameter or default_text(slot)
 
         members = self._held(place, take)
         members += [loose_member(a, v, [take()[1] for _ in v.shape]) for a, v in place.loose.items()]
@@ -164,7 +156,7 @@ class ClassBuilder:
                 slot, text = take()
                 if slot.parameter:
                     kept[slot.parameter] = text
-                texts.append(f"self.{text}" if slot.parameter else text)
+                texts.append(f"self.{slot.parameter}" if slot.parameter else text)
             functions.append(self._function(kind, body, doc, texts, made))
         members = [Member(attr=name, text=text) for name, text in kept.items()] + members
         return ClassPlan(
@@ -184,7 +176,7 @@ class ClassBuilder:
             version=place.version,
         )
 
-    def _held(self, place: Place, take: Callable[[], tuple[_Slot, str]]) -> list[Member]:
+    def _held(self, place: Place, take: Callable[[], tuple[Slot, str]]) -> list[Member]:
         """The modules that a module holds, and the tensors that lists among them hold."""
         members: list[Member] = []
         for child in place.children.values():
@@ -203,7 +195,7 @@ class ClassBuilder:
                 used.add(self.of[child].name)
         return used
 
-    def _construct(self, place: Place, take: Callable[[], tuple[_Slot, str]]) -> str:
+    def _construct(self, place: Place, take: Callable[[], tuple[Slot, str]]) -> str:
         if place.is_container:
             text = dict_text if place.is_dict else list_text
             return text(place, [(c.attr, self._construct(c, take)) for c in place.children.values()])
@@ -219,7 +211,10 @@ class ClassBuilder:
 
     def _function(self, name: str, body: Body, doc: str, texts: list[str], made: _Class) -> Function:
         statements = [
-            Statement(text=fill(line.text, texts), comment=self._shape_comment(line, at, name, made))
+            Statement(
+                text=fill(line.text, texts),
+                comment=self._shape_comment(line, at, name, made, len(fill(line.text, texts))),
+            )
             for at, line in enumerate(body.lines)
         ]
         result = fill(body.result, texts)
@@ -234,7 +229,7 @@ class ClassBuilder:
             runtime=body.runtime,
         )
 
-    def _shape_comment(self, line: Line, at: int, name: str, made: _Class) -> str:
+    def _shape_comment(self, line: Line, at: int, name: str, made: _Class, length: int) -> str:
         """The shape after the line; where equal classes differ, the parameter that says how, or `_`."""
         if line.shown is None:
             return ""
@@ -247,23 +242,8 @@ class ClassBuilder:
             named = next((s.parameter for s in made.slots if s.parameter and s.values == list(sizes)), "_")
             tokens.append(str(sizes[0]) if len(set(sizes)) == 1 else named)
         text = f"[{', '.join(tokens)}]"
-        fits = len(line.text) + len(text) <= MAX_LINE
+        fits = length + len(text) <= MAX_LINE
         return text if fits and any(t not in ("?", "_") for t in tokens) else ""
-
-
-def _parameter(slot: _Slot, slots: list[_Slot], space: Namespace, members: set[str]) -> str:
-    """The name of the constructor's parameter for a slot: an earlier slot's where both always agree and mean the same."""
-    for other in slots:
-        if other is slot:
-            break
-        if other.parameter and other.values == slot.values and same_meaning(slot.arg, other.arg):
-            return other.parameter
-    wanted = slot.arg.config or slot.arg.name
-    if slot.attr and (wanted in space or wanted in members):
-        wanted = identifier(f"{slot.attr}_{slot.arg.name}")
-    while wanted in members:
-        wanted += "_"
-    return space.claim(wanted)
 
 
 def _parameters(made: _Class) -> tuple[Parameter, ...]:
@@ -271,7 +251,7 @@ def _parameters(made: _Class) -> tuple[Parameter, ...]:
         return ()
     found: dict[str, Parameter] = {}
     for slot in made.slots:
-        if slot.parameter and slot.parameter not in found:
+        if slot.parameter and not slot.fixed and slot.parameter not in found:
             found[slot.parameter] = Parameter(name=slot.parameter, annotation=annotation(slot.values))
     return tuple(found.values())
 

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
-
+from migrate.codegen.holes import AXIS, Holes, number
 from migrate.codegen.layers import MISSING, parse_signature, same
 from migrate.graph.ir import ByMode, Node, Value, tensors_in
 from migrate.graph.sizes import Dim
@@ -27,6 +25,7 @@ _OPERATORS = {
     "le": ("<=", COMPARE), "gt": (">", COMPARE), "ge": (">=", COMPARE), "and_": ("&", AND), "or_": ("|", OR),
     "xor": ("^", XOR), "lshift": ("<<", SHIFT), "rshift": (">>", SHIFT),
 }  # fmt: skip
+_OF_AXES = frozenset({"permute", "transpose", "squeeze", "unsqueeze", "flatten", "unbind", "flip", "select"})
 _UNARY = {"neg": "-", "invert": "~"}
 _METHODS = frozenset({
     "reshape", "permute", "transpose", "squeeze", "unsqueeze", "flatten", "unflatten", "split", "chunk", "unbind",
@@ -81,55 +80,18 @@ class Expr:
         return self.text if self.binds >= binds else f"({self.text})"
 
 
-@dataclass(slots=True)
-class Holes:
-    """Numbers of a text that may differ between equal classes, each with what it is called."""
-
-    values: list[Any] = field(default_factory=list[Any])
-    hints: list[str] = field(default_factory=list[str])
-
-    def add(self, value: Any, hint: str) -> str:
-        """The text of a number."""
-        if type(value) is bool or value is None or (type(value) is int and -2 <= value <= 2):
-            return repr(value)
-        self.values.append(value)
-        self.hints.append(hint)
-        return hole(len(self.values) - 1)
-
-
-def hole(index: int) -> str:
-    """How an open number is written until it is known whether it is an argument."""
-    return f"\x01{index}\x02"
-
-
-def number(value: Any) -> str:
-    """A literal of a number; the special floats have no literal of their own."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "math.nan" if math.isnan(value) else "math.inf" if value > 0 else "-math.inf"
-    if isinstance(value, tuple):
-        items: list[str] = [number(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-    if isinstance(value, str) and value.startswith("torch."):
-        return value
-    return repr(_short(value)) if isinstance(value, float) else repr(value)
-
-
-def _short(value: float) -> float:
-    """The shortest number that is the same float32, where the source stored a float32."""
-    if float(np.float32(value)) != value:
-        return value
-    short = float(str(np.float32(value)))
-    return short if abs(short) <= float(np.finfo(np.float32).max) else value  # the largest one rounds up
-
-
 @dataclass(slots=True, kw_only=True)
 class Printer:
-    """Prints nodes; `tensor` says how a value is written, `size` a leaf of a size, `device` where new tensors go."""
+    """Prints nodes; `tensor` says how a value is written, `size` a leaf of a size, `device` where new tensors go.
+
+    `roles` say what some values are for.
+    """
 
     tensor: Callable[[Value], Expr]
     size: Callable[[Dim], str]
     device: Callable[[], str]
     holes: Holes
+    roles: Mapping[Value, str] = field(default_factory=dict[Value, str])
 
     def node(self, node: Node) -> Expr:
         """The expression of a node."""
@@ -156,7 +118,7 @@ class Printer:
         if isinstance(value, ByMode):
             return self._by_mode(value, hint)
         if isinstance(value, tuple | list):
-            items = [self.arg(item, hint) for item in value]  # pyright: ignore[reportUnknownVariableType]
+            items = self._items(value, hint)  # pyright: ignore[reportUnknownArgumentType]
             text = ", ".join(i.text for i in items) + ("," if len(items) == 1 else "")
             return Expr(f"({text})", ATOM, max((i.depth for i in items), default=0))
         if isinstance(value, slice):
@@ -170,6 +132,15 @@ class Printer:
         return Expr(text, UNARY if negative else ATOM)
 
     # ---- forms
+
+    def _items(self, items: Sequence[Any], hint: str) -> list[Expr]:
+        """The items of a tuple; the last two sizes of what is attended with are of heads."""
+        named = ["size"] * (len(items) - 2) + ["num_heads", "head_dim"] if hint == "heads" else [hint] * len(items)
+        return [self.arg(item, name) for item, name in zip(items, named[-len(items) :], strict=True)] if items else []
+
+    def _hint(self, node: Node) -> str:
+        cuts = node.op.name in ("reshape", "unflatten") and node.output.rank >= 4
+        return "heads" if cuts and node.output in self.roles else _hint(node)
 
     def _by_mode(self, value: ByMode, hint: str) -> Expr:
         if value.training is True and value.evaluation is False:
@@ -185,7 +156,7 @@ class Printer:
             inner = self.arg(node.args[0], "value")
             return Expr(f"{_UNARY[name]}{inner.at_least(UNARY)}", UNARY, inner.depth)
         symbol, binds = _OPERATORS[name]
-        left, right = (self.arg(a, _hint(node)) for a in node.args)
+        left, right = (self.arg(a, self._hint(node)) for a in node.args)
         weaker = symbol in ("**", "<", "<=", ">", ">=")
         first = left.at_least(binds + 1 if weaker else binds)
         second = right.at_least(binds if symbol == "**" else binds + 1)
@@ -199,10 +170,10 @@ class Printer:
 
     def _arguments(self, name: str, node: Node, args: list[Any], offset: int = 0) -> list[str]:
         if name in _SPREAD and len(args) == 1 and isinstance(args[0], tuple | list) and not node.kwargs:
-            return [self.arg(item, _hint(node)).text for item in args[0]]  # pyright: ignore[reportUnknownVariableType]
+            return [item.text for item in self._items(args[0], self._hint(node))]  # pyright: ignore[reportUnknownArgumentType]
         signature = signature_of(node.op.target)[offset:]
         if len(args) > len(signature):
-            positional = [self.arg(a, _hint(node)).text for a in args]
+            positional = [self.arg(a, self._hint(node)).text for a in args]
             return positional + [f"{key}={self.arg(a, key).text}" for key, a in node.kwargs.items()]
         given = {key: a for (key, _), a in zip(signature, args, strict=False)} | node.kwargs
         return self._named(given, dict(signature), node)
@@ -218,7 +189,7 @@ class Printer:
             value = _equal_parts(node, value) if key == "split_size_or_sections" else value
             if default is not MISSING and type(value) is type(default) and value == default:
                 continue
-            text = self.arg(value, _PARAMETERS.get(key, key) if key in signature else _hint(node)).text
+            text = self.arg(value, _PARAMETERS.get(key, key) if key in signature else self._hint(node)).text
             required = default is MISSING and order[len(texts) : len(texts) + 1] == [key] and by_position == len(texts)
             by_position += required
             texts.append(text if required else f"{key}={text}")
@@ -243,7 +214,12 @@ def _tensors(node: Node) -> list[Value]:
 
 
 def _hint(node: Node) -> str:
-    hints = {"reshape": "size", "expand": "size", "mul": "factor", "add": "offset", "split": "sizes", "pad": "padding"}
+    if node.op.name in _OF_AXES:
+        return AXIS
+    hints = {
+        "reshape": "size", "unflatten": "size", "expand": "size", "full": "size", "mul": "factor", "add": "offset",
+        "split": "sizes", "pad": "padding", "arange": "length",
+    }  # fmt: skip
     return hints.get(node.op.name, "value")
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from migrate.codegen.body import Body, BodyWriter, Line, block_writer
+from migrate.codegen.body import BodyWriter, block_writer
 from migrate.codegen.build_tree import TreeBuilder
 from migrate.codegen.classes import ClassBuilder
-from migrate.codegen.expressions import Expr, Holes, Printer
+from migrate.codegen.expressions import Expr, Printer
+from migrate.codegen.holes import Holes
 from migrate.codegen.interface import SizeSources, find_interfaces
 from migrate.codegen.layers import Layer
+from migrate.codegen.lines import Body, Line
 from migrate.codegen.names import Namespace, identifier, package_name, variables
 from migrate.codegen.naming import Owners, all_places, assign_names, tensor_plans
 from migrate.codegen.outputs import Output, find_outputs, loss_terms
 from migrate.codegen.plan import ClassPlan, ConfigField, Member, PackagePlan, Settings, Source, TensorPlan
+from migrate.codegen.roles import find_roles
 from migrate.codegen.scopes import Scopes, find_scopes, live_nodes
 from migrate.codegen.specs import SpecBuilder
 from migrate.codegen.symbols import Symbols
@@ -80,9 +83,13 @@ def _model(graph: Graph, outputs: list[Output], inputs: list[str]) -> tuple[_Roo
     config = _configure(scopes, outputs)
     nodes = live_nodes(scopes)
     nodes = [n for n in nodes if n not in hoisted] + [n for n in nodes if n in hoisted]
+    roles = find_roles(graph.all_nodes)
+    for node, role in roles.layers.items():
+        if node in scopes.layer:
+            scopes.layer[node] = replace(scopes.layer[node], role=role)
     root = TreeBuilder(scopes, hoisted).build(nodes, graph.state)
     sources = find_interfaces(root, graph, scopes, nodes)
-    return _Root(root, graph, outputs, sources, assign_names(root), hoisted, inputs), config
+    return _Root(root, graph, outputs, sources, assign_names(root), hoisted, inputs, roles.values), config
 
 
 def _frozen(tensors: tuple[TensorPlan, ...]) -> tuple[str, ...]:
@@ -133,8 +140,10 @@ def _last_linear(scopes: Scopes, outputs: list[Output]) -> Layer | None:
 # ---- bodies
 
 
-def _bodies(block: Block, sources: SizeSources, owners: Owners) -> list[tuple[str, Body, str]]:
-    writer = block_writer(block, sources, lambda v: owners.text(v, block.place))
+def _bodies(
+    block: Block, sources: SizeSources, owners: Owners, roles: Mapping[Value, str]
+) -> list[tuple[str, Body, str]]:
+    writer = block_writer(block, sources, lambda v: owners.text(v, block.place), roles)
     return [("forward", writer.write(), "")]
 
 
@@ -149,6 +158,7 @@ class _Root:
     owners: Owners
     hoisted: set[Node]
     inputs: list[str]
+    roles: Mapping[Value, str]
 
     def bodies(self) -> list[tuple[str, Body, str]]:
         """(name, body, docstring) of each."""
@@ -171,6 +181,7 @@ class _Root:
             sources=self.sources,
             weight=lambda v: self.owners.text(v, self.block.place),
             wanted=self._wanted(),
+            roles=self.roles,
         )
         return writer.write()
 
@@ -215,7 +226,7 @@ def _tie(place: Place, attr: str, value: Value, owners: Owners, root: Place) -> 
 def _classes(model: _Root, symbols: Symbols) -> tuple[ClassPlan, ...]:
     """Every class, the model last, with its ties."""
     root, owners = model.block, model.owners
-    bodies = {b.place: _bodies(b, model.sources, owners) for b in blocks_of(root) if b is not root}
+    bodies = {b.place: _bodies(b, model.sources, owners, model.roles) for b in blocks_of(root) if b is not root}
     bodies[root.place] = model.bodies()
     *parts, last = ClassBuilder(bodies, symbols).build(root.place)
     ties = tuple(_tie(place, attr, value, owners, root.place) for place, attr, value in owners.ties)

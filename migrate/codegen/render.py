@@ -20,7 +20,7 @@ from typing import Any
 import jinja2
 
 from migrate.codegen.allow_list import check_source
-from migrate.codegen.expressions import number
+from migrate.codegen.holes import number
 from migrate.codegen.plan import ClassPlan, PackagePlan
 
 LINE_LENGTH = 100

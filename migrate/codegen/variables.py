@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from migrate.codegen.names import identifier, variables
 from migrate.codegen.tree import BlockCall, ChainCall, FunctionCall, Item
@@ -62,9 +62,17 @@ def free_name(wanted: str, alive: Iterable[str], is_flow: bool = True) -> str:
 
 
 def output_names(
-    item: Item, values: Sequence[Value], dying: dict[str, Value], alive: Iterable[str], used: set[Value]
+    item: Item,
+    values: Sequence[Value],
+    dying: dict[str, Value],
+    alive: Iterable[str],
+    used: set[Value],
+    roles: Mapping[Value, str],
 ) -> list[str]:
-    """Names of what an item makes. `dying` are variables that nothing reads any more; values not `used` are `_`."""
+    """Names of what an item makes. `dying` are variables that nothing reads any more; values not `used` are `_`.
+
+    `roles` are what some values are for.
+    """
     while isinstance(item, ChainCall):
         item = item.calls[-1]
     node = None if isinstance(item, BlockCall) else item.node
@@ -76,11 +84,13 @@ def output_names(
         if value not in used:
             names.append("_")
             continue
-        if len(values) > 1:
+        if value in roles:
+            wanted = roles[value]
+        elif len(values) > 1:
             wanted = parts[place] if place < len(parts) else _plain(value)
         else:
             meaning = isinstance(item, FunctionCall) and node is not None and node.op.family in _KEEPS_MEANING
-            wanted = _again(value, dying, meaning) or _fresh(op, value)
+            wanted = _again(value, {n: v for n, v in dying.items() if v not in roles}, meaning) or _fresh(op, value)
         name = free_name(wanted, taken, wanted in FLOW or len(values) > 3)
         taken.add(name)
         names.append(name)

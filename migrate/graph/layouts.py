@@ -152,8 +152,8 @@ def _cutting(root: tuple[Axis, ...], wanted: list[Piece]) -> list[Step]:
         return []
     sizes = [piece.size for piece in root[cut[0]]]
     free = [k for k, size in enumerate(sizes) if isinstance(size, Dim)]
-    if free:
-        sizes[free[0]] = -1
+    if free or len(sizes) > 2:
+        sizes[free[0] if free else 0] = -1
     last = cut[0] == len(root) - 1
     return [("unflatten", (-1 if last else cut[0], tuple(sizes)))]
 

@@ -163,14 +163,19 @@ def equal(left: Any, right: Any) -> bool:
     return all(at(left, k) == at(right, k) for k in range(NUM_SAMPLES))
 
 
-def render(size: Any, leaf: Callable[[SizeOf], str] | None = None, top: bool = True) -> str:
-    """A size as a Python expression; `leaf` says how the size of a value's axis is written."""
+def render(
+    size: Any,
+    leaf: Callable[[SizeOf], str] | None = None,
+    top: bool = True,
+    literal: Callable[[Any], str] = repr,
+) -> str:
+    """A size as a Python expression; `leaf` says how the size of a value's axis is written, `literal` how a number is."""
     if not isinstance(size, Dim):
-        return repr(size)
+        return literal(size)
     if isinstance(size.expr, SizeOf):
         return leaf(size.expr) if leaf else size.expr.name or f"{size.expr.value.name}.shape[{size.expr.axis}]"
     infix = size.expr.op in ("+", "-", "*", "//", "/", "%")
-    args = [render(a, leaf, top=not infix) for a in size.expr.args]
+    args = [render(a, leaf, top=not infix, literal=literal) for a in size.expr.args]
     if infix:
         text = f"{args[0]} {size.expr.op} {args[1]}"
         return text if top else f"({text})"

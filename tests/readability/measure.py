@@ -10,6 +10,7 @@ from statistics import median
 
 RUN = 4  # statements
 PLAIN = frozenset({0, 1, 2, -1, -2})
+AXIS_CALLS = frozenset({"permute", "transpose", "squeeze", "unsqueeze", "flatten", "unbind", "select"})
 COMPUTES = ("forward", "logits")
 _NOT_MODEL = {"__init__", "__main__", "config", "data", "loss"}
 _OPS = (
@@ -103,9 +104,21 @@ def _length(function: ast.FunctionDef) -> int:
 
 
 def _integers(function: ast.FunctionDef) -> Iterator[int]:
+    """The numbers that should have a name; an axis is called by its number."""
+    axes = {id(number) for node in ast.walk(function) for axis in _axes(node) for number in ast.walk(axis)}
     for node in ast.walk(function):
+        if id(node) in axes:
+            continue
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value not in PLAIN:
             yield node.value
+
+
+def _axes(node: ast.AST) -> list[ast.expr]:
+    if not isinstance(node, ast.Call):
+        return []
+    named = [keyword.value for keyword in node.keywords if keyword.arg == "dim"]
+    moves = isinstance(node.func, ast.Attribute) and node.func.attr in AXIS_CALLS
+    return [*named, *node.args] if moves else named
 
 
 def repeated_runs(functions: list[ast.FunctionDef]) -> int:

@@ -8,7 +8,8 @@
     %y = matmul(%p, %v)
 
 The scale may be a product or a quotient, on the scores or on what they are made from; a mask is added, or chosen by a
-condition. It is causal only where a constant mask is, element by element. A dropout of the weights joins it.
+condition. It is causal only where a constant mask is, element by element. A dropout of the weights joins it. Exporters of
+the function itself also write what it does for a query without keys: a weight that is no number is 0.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ scores = either(
     call("masked_fill")(plain_scores, drop, fill),
     plain_scores,
 )
-weights = softmax(scores, dim=Rest("softmax_axis"))
+plain_weights = softmax(scores, dim=Rest("softmax_axis"))
+weights = either(where(call("isnan")(plain_weights), 0.0, plain_weights), plain_weights)
 
 
 def scale_of(m: Match) -> float:

@@ -2,11 +2,7 @@
 # Source: bert.onnx, sha256 14e82573b8bc5c46e03c32b149e92920fdbd80d5b1589315f06a11b89caa6d3f
 # Written by migrate 0.1.0.
 # Edit freely; regeneration keeps local/.
-"""The model bert.
-
-Sizes in the comments:
-    batch: x.shape[0]
-"""
+"""The model bert."""
 
 from __future__ import annotations
 
@@ -45,16 +41,18 @@ class Self(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self.num_heads = 4
+        self.head_dim = 8
         self.query = nn.Linear(32, 32)
         self.value = nn.Linear(32, 32)
         self.key = nn.Linear(32, 32)
 
     def forward(self, x: Tensor) -> Tensor:
-        h = self.query(x).unflatten(-1, (4, 8)).transpose(1, 2)  # [batch, 4, 16, 8]
-        y = self.value(x).unflatten(-1, (4, 8)).transpose(1, 2)  # [batch, 4, 16, 8]
-        x = self.key(x).unflatten(-1, (4, 8)).transpose(1, 2)  # [batch, 4, 16, 8]
-        x = F.scaled_dot_product_attention(h, x, y, dropout_p=0.1 if self.training else 0.0)
-        return x.transpose(1, 2).flatten(2)
+        q = self.query(x).unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)
+        v = self.value(x).unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)
+        k = self.key(x).unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)
+        h = F.scaled_dot_product_attention(q, k, v, dropout_p=0.1 if self.training else 0.0)
+        return h.transpose(1, 2).flatten(2)
 
 
 # from /model/encoder/layer.0/attention/output/Add

@@ -25,16 +25,20 @@ class CausalSelfAttention(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self.split_size = 24
+        self.size = 12
+        self.num_heads = 3
+        self.head_dim = 8
         self.c_attn = nn.Linear(24, 72)
         self.c_proj = nn.Linear(24, 24)
 
     def forward(self, x: Tensor) -> Tensor:
-        first, second, third = self.c_attn(x).split(24, dim=2)  # [batch, 12, 24]
-        first = first.reshape(first.shape[0], 12, 3, 8).transpose(1, 2)  # [batch, 3, 12, 8]
-        second = second.reshape(second.shape[0], 12, 3, 8).transpose(1, 2)  # [batch, 3, 12, 8]
-        third = third.reshape(third.shape[0], 12, 3, 8).transpose(1, 2)  # [batch, 3, 12, 8]
-        first = F.scaled_dot_product_attention(first, second, third, is_causal=True).transpose(1, 2)
-        return self.c_proj(first.flatten(2))
+        q, k, v = self.c_attn(x).split(self.split_size, dim=2)  # [batch, 12, 24]
+        q = q.reshape(q.shape[0], self.size, self.num_heads, self.head_dim).transpose(1, 2)
+        k = k.reshape(k.shape[0], self.size, self.num_heads, self.head_dim).transpose(1, 2)
+        v = v.reshape(v.shape[0], self.size, self.num_heads, self.head_dim).transpose(1, 2)
+        h = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        return self.c_proj(h)
 
 
 # from gelu
@@ -73,6 +77,7 @@ class Model(nn.Module):
 
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
+        self.length = 12
         self.wte = nn.Embedding(61, 24)
         self.wpe = nn.Embedding(20, 24)
         self.h = nn.Sequential(*(Block(dropout=config.dropout) for _ in range(4)))
@@ -89,5 +94,5 @@ class Model(nn.Module):
 
     def forward(self, idx: Tensor) -> Tensor:
         """Return the source's output."""
-        h = self.h(self.wte(idx) + self.wpe(torch.arange(12, device=idx.device)))
+        h = self.h(self.wte(idx) + self.wpe(torch.arange(self.length, device=idx.device)))
         return self.lm_head(self.ln_f(h))

@@ -20,14 +20,18 @@ class Block(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self.size = 4
+        self.size2 = 6
         self.lstm1 = nn.LSTM(8, 6, bidirectional=True)
         self.lstm2 = nn.LSTM(12, 6, bidirectional=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        filled = torch.full((4, x.shape[0], 6), 0.0, dtype=torch.float32, device=x.device)
+        filled = torch.full(
+            (self.size, x.shape[0], self.size2), 0.0, dtype=torch.float32, device=x.device
+        )
         x, _ = self.lstm1(x.transpose(0, 1), (filled[:2], filled[:2]))
         x, _ = self.lstm2(x, (filled[2:], filled[2:]))
-        return x.unflatten(-1, (2, 6)).transpose(0, 1).flatten(2)
+        return x.unflatten(-1, (2, self.size2)).transpose(0, 1).flatten(2)
 
 
 class Model(nn.Module):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 
@@ -34,14 +33,15 @@ class DoubleConv(nn.Module):
 
 # from max_pool2d
 class Down(nn.Module):
-    """DoubleConv; used 3 times."""
+    """MaxPool2d and DoubleConv; used 3 times."""
 
     def __init__(self, *, in_channels: int, out_channels: int) -> None:
         super().__init__()
+        self.maxpool = nn.MaxPool2d(2)
         self.conv = DoubleConv(in_channels=in_channels, out_channels=out_channels)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.conv(F.max_pool2d(x, 2))
+        return self.conv(self.maxpool(x))
 
 
 # from cat

@@ -25,6 +25,8 @@ class MultiheadAttention(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self.num_heads = 3
+        self.head_dim = 12
         self.out_proj = nn.Linear(36, 36)
         self.in_proj_weight = nn.Parameter(torch.empty(108, 36))
         self.in_proj_bias = nn.Parameter(torch.empty(108))
@@ -36,10 +38,11 @@ class MultiheadAttention(nn.Module):
         nn.init.zeros_(self.in_proj_bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = F.linear(x, self.in_proj_weight, bias=self.in_proj_bias).unflatten(-1, (3, 3, 12))
-        first, second, third = x.permute(2, 0, 3, 1, 4).unbind()  # [batch, 3, 17, 12]
-        first = F.scaled_dot_product_attention(first, second, third).transpose(1, 2).flatten(2)
-        return self.out_proj(first)
+        qkv = F.linear(x, self.in_proj_weight, bias=self.in_proj_bias)
+        qkv = qkv.unflatten(-1, (-1, self.num_heads, self.head_dim)).permute(2, 0, 3, 1, 4)
+        q, k, v = qkv.unbind()  # [batch, 3, 17, 12]
+        h = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)  # [batch, 17, 36]
+        return self.out_proj(h)
 
 
 # from add_1

@@ -40,6 +40,10 @@ class Detect(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self.split_size = 24
+        self.split_size2 = 5
+        self.size = 4
+        self.size2 = 6
         self.cv2 = nn.ModuleList(
             [
                 nn.Sequential(
@@ -84,8 +88,8 @@ class Detect(nn.Module):
         x = torch.cat((self.cv2[0](x), self.cv3[0](x)), dim=1).flatten(2)  # [batch, 29, 64]
         h = torch.cat((self.cv2[1](h), self.cv3[1](h)), dim=1).flatten(2)  # [batch, 29, 16]
         y = torch.cat((self.cv2[2](y), self.cv3[2](y)), dim=1).flatten(2)  # [batch, 29, 4]
-        left, right = torch.cat((x, h, y), dim=2).split((24, 5), dim=1)  # [batch, 24, 84]
-        left = F.softmax(left.unflatten(1, (4, 6)), dim=2)
+        left, right = torch.cat((x, h, y), dim=2).split((self.split_size, self.split_size2), dim=1)
+        left = F.softmax(left.unflatten(1, (self.size, self.size2)), dim=2)
         h = torch.einsum("nkbp,b->nkp", left, self.project)
         return right, h
 

@@ -229,7 +229,7 @@ def test_frozen_parameters_do_not_train(net: Any, agrees: Any) -> None:
 def test_sizes_are_read_from_local_values(net: Any, agrees: Any, model_text: Any) -> None:
     x = net.batch(4, ("height", (8, 12, 20)), 6)
     plan = net.plan(net.reshape(net.relu(x), (x.shape[0], 4, x.shape[2] * 6)))
-    assert "reshape(x.shape[0], 4, x.shape[2] * 6)" in model_text(plan)
+    assert "reshape(x.shape[0], self.size, x.shape[2] * self.factor)" in model_text(plan)
     agrees(plan, torch.randn(3, 4, 10, 6))
 
 

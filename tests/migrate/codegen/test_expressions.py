@@ -23,7 +23,9 @@ def test_slices_indices_and_several_results(net: Any, agrees: Any, model_text: A
     tail = net.getitem(left, (slice(None), 0))
     values, indices = net.topk(net.sum(x, 1), 3)
     plan = net.plan(net.sum(head, (1, 2)), tail, values, indices)
-    assert "left, right = x.split((2, 4), dim=1)" in model_text(plan)
+    text = model_text(plan)
+    assert "left, right = x.split((2, self.split_size), dim=1)" in text
+    assert "self.split_size = 4" in text
     agrees(plan, torch.randn(3, 6, 5))
 
 

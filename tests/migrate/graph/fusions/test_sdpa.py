@@ -22,6 +22,10 @@ TAIL = "%p = softmax(%m, dim=-1)\n%y = matmul(%p, %v)\nreturn %y"
 PLAIN = TAIL.replace("%m", "%s")
 FIRES = {
     "a quotient": (SCORES + PLAIN, ["sdpa(%q, %k, %v)"]),
+    "weights that are no numbers are 0": (
+        SCORES + "%p = softmax(%s, dim=-1)\n%n = isnan(%p)\n%w = where(%n, 0.0, %p)\n%y = matmul(%w, %v)\nreturn %y",
+        ["sdpa(%q, %k, %v)"],
+    ),
     "a product": (SCORES.replace("div(%a, 4.0)", "mul(0.25, %a)") + PLAIN, ["sdpa(%q, %k, %v)"]),
     "another scale": (SCORES.replace("4.0", "3.0") + PLAIN, ["sdpa(%q, %k, %v, scale=0.33333334)"]),
     "no scale": (KEYS + "%s = matmul(%q, %t)\n" + PLAIN, ["sdpa(%q, %k, %v, scale=1.0)"]),
