@@ -13,7 +13,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
 from typing import TYPE_CHECKING, Any
 
-from migrate.errors import Diagnostic, Exit, MigrateError, error
+from migrate.errors import Exit, MigrateError
 from migrate.frontends.pytorch.facts import (
     input_names,
     modules_of,
@@ -23,8 +23,8 @@ from migrate.frontends.pytorch.facts import (
     state_of_program,
 )
 from migrate.frontends.pytorch.nodes import has_effect, inner_graphs
-from migrate.frontends.pytorch.places import relative_file
 from migrate.frontends.pytorch.program import Program
+from migrate.frontends.pytorch.refusal import refused, users_line
 from migrate.frontends.pytorch.sizes import (
     Names,
     expression_of,
@@ -182,14 +182,14 @@ def _exported(
         try:
             found = _export(module, args, kwargs, free, named)
         except Exception as fault:  # refused or failed with free sizes: the fixed ones tell whose fault it is
-            places.setdefault("", _users_line(fault))
+            places.setdefault("", users_line(fault))
             continue
         if free is None or _has_batch(found):
             return found, 1 if free is not None else batch or 1
     try:
         fixed = _export(module, args, kwargs, *last)
     except Exception as fault:
-        raise MigrateError([_refused(module, fault)], Exit.UNSUPPORTED) from fault
+        raise MigrateError([refused(module, fault, args, kwargs)], Exit.UNSUPPORTED) from fault
     return fixed, batch or 1
 
 
@@ -269,30 +269,3 @@ def _baked_batch(exported: ExportedProgram, names: Sequence[str]) -> int:
     if any(size.node.expr.free_symbols for size in sizes):  # export leaves a symbol whose value it has fixed
         return 1
     return next((int(shape[0]) for shape in shapes if len(shape)), 1)
-
-
-def _refused(module: nn.Module, fault: Exception) -> Diagnostic:
-    lines = [line.strip() for line in str(fault).splitlines() if line.strip()]
-    why = lines[0] if lines else type(fault).__name__
-    return error(
-        "MIG204",
-        f"torch.export refuses {type(module).__name__}",
-        where=_users_line(fault),
-        why=f"{type(fault).__name__}: {why}",
-        todo="rewrite the line so that it does not depend on the content of a tensor, or use torch.where or torch.cond",
-    )
-
-
-def _users_line(fault: BaseException) -> str:
-    """The innermost line outside torch at which it was raised."""
-    import torch
-
-    home = torch.__path__[0]
-    found = ""
-    trace = fault.__traceback__
-    while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
-        if not name.startswith((home, "<")) and name != __file__:
-            found = f"{relative_file(name)}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return found
