@@ -81,7 +81,7 @@ def inputs_of(
     """Queries, keys and values by heads, each with its part of the bias.
 
     Raises:
-        Unsupported: they are packed into one tensor.
+        Unsupported: they are packed into one tensor, which ONNX Runtime takes on other devices only.
     """
     if key is None or value is None or query.rank != 3:
         raise Unsupported("queries, keys and values in one tensor")
@@ -185,9 +185,12 @@ def microsoft_group_query_attention(
     """Causal. A sample that is shorter ends in padding, whose rows count for nothing and are not looked at."""
     del total_sequence_length, seqlens_k
     refuse(head_sink=head_sink, smooth_softmax=smooth_softmax, softcap=softcap)
-    if key is None or value is None:
-        raise Unsupported("queries, keys and values in one tensor")
-    q, k, v = (heads(b, x, n) for x, n in ((query, num_heads), (key, kv_num_heads), (value, kv_num_heads)))
+    counts = (num_heads, kv_num_heads, kv_num_heads)
+    given: Any = (query, key, value)
+    if key is None or value is None:  # all three side by side
+        size: Any = query.shape[2] // sum(counts)  # pyright: ignore[reportOperatorIssue]
+        given = b.split(query, tuple(size * count for count in counts), dim=2)
+    q, k, v = (heads(b, x, count) for x, count in zip(given, counts, strict=True))
     offset: Any = 0 if past_key is None else past_key.shape[2]
     if do_rotary and cos_cache is not None and sin_cache is not None:
         places = position_ids or b.unsqueeze(b.add(b.arange(q.shape[2]), offset), 0)

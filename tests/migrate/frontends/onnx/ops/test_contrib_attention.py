@@ -52,6 +52,8 @@ CASES = [
          constants=(5, 6)),
     case("GroupQueryAttention", *GROUPED, None, None, LAST, TOTAL, WIDE_COS, WIDE_SIN, num_heads=4, kv_num_heads=2, do_rotary=1,
          num_outputs=3, note="rotary", constants=(5, 6, 7, 8), gradcheck=False),
+    case("GroupQueryAttention", x(2, 3, 128), None, None, None, None, LAST, TOTAL, num_heads=4, kv_num_heads=2, num_outputs=3,
+         note="all in one", constants=(5, 6)),
     case("GroupQueryAttention", *GROUPED, None, None, LAST, TOTAL, num_heads=4, kv_num_heads=2, local_window_size=2, scale=0.2,
          num_outputs=3, note="a window", constants=(5, 6)),
     case("GroupQueryAttention", *(v[:, :1] for v in GROUPED), *PAST, LAST + 2, TOTAL + 2, WIDE_COS, WIDE_SIN,
