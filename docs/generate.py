@@ -57,7 +57,29 @@ def onnx_support() -> str:
         f"| {operator} | {len(names)} | {why.replace('|', '&#124;')} |"
         for (operator, why), names in sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_data_folders()]) + "\n"
+
+
+def _data_folders() -> list[str]:
+    """What became of the models that ONNX keeps as files."""
+    rows = [json.loads(line) for line in (DOCS / "onnx_data_folders.jsonl").read_text().splitlines()]
+    groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        told = row["why"] or (f"verdict of `convert`: {row['verdict']}" if row["verdict"] else "")
+        groups[row["folder"], f"{row['status']} | {told.replace('|', '&#124;')}"].append(row["case"])
+    head = [
+        "",
+        "## ONNX's own model files",
+        "",
+        f"The {len(rows)} models of `simple`, `pytorch-operator` and `pytorch-converted` in the onnx package. One that",
+        "*trains* was converted, its code held against the stored outputs, and verified against ONNX Runtime. One with",
+        "*nothing to train* is no package (MIG313); its graph gives the stored outputs. *Sizes given*: its batch is fixed, so",
+        "it needs `--input`.",
+        "",
+        "| folder | models | what became of them | |",
+        "|---|---|---|---|",
+    ]
+    return head + [f"| {folder} | {len(names)} | {what} |" for (folder, what), names in groups.items()]
 
 
 def graph_ops() -> str:

@@ -24,7 +24,8 @@ class TensorSpec:
     """One input, output or target.
 
     A string in `shape` is a free size, `high` the exclusive bound of an integer tensor. Where the model branches on an
-    integer tensor, `choices` are values that lead to all branches. An output that is a `probability` has the rounding
+    integer tensor, `choices` are values that lead to all branches. `mean` and `deviation` tell where the features of a float
+    tensor, its last axis, lie: by default around 0, by 1. An output that is a `probability` has the rounding
     error of numbers around 1, however small it is.
     """
 
@@ -34,6 +35,8 @@ class TensorSpec:
     high: int | None = None
     batch_axis: int | None = 0
     choices: tuple[int, ...] = ()
+    mean: tuple[float, ...] = ()
+    deviation: tuple[float, ...] = ()
     probability: bool = False
 
     def sizes(self, free: dict[str, int], batch: int) -> tuple[int, ...]:
@@ -42,10 +45,12 @@ class TensorSpec:
         return tuple(batch if i == self.batch_axis else int(s) for i, s in enumerate(concrete))
 
     def draw(self, free: dict[str, int], batch: int, generator: torch.Generator) -> Tensor:
-        """A synthetic CPU tensor: standard normal, or uniform integers among `choices` or below `high` (2 for booleans)."""
+        """A synthetic CPU tensor: normal, or uniform integers among `choices` or below `high` (2 for booleans)."""
         shape, dtype = self.sizes(free, batch), getattr(torch, self.dtype)
         if dtype.is_floating_point:
-            return torch.randn(shape, generator=generator).to(dtype)
+            drawn = torch.randn(shape, generator=generator)
+            drawn = torch.tensor(self.mean) + torch.tensor(self.deviation) * drawn if self.mean else drawn
+            return drawn.to(dtype)
         if self.choices:
             places = torch.randint(0, len(self.choices), shape, generator=generator)
             return torch.tensor(self.choices, dtype=dtype)[places]

@@ -96,6 +96,8 @@ class SpecPlan:
     high: int | None = None
     batch_axis: int | None = 0
     choices: tuple[int, ...] = ()
+    mean: tuple[float, ...] = ()
+    deviation: tuple[float, ...] = ()
     probability: bool = False
 
 

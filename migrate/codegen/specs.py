@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from migrate.codegen.branch_values import KEEPS_VALUES, branch_values
+from migrate.codegen.feature_values import feature_values
 from migrate.codegen.names import Namespace, identifier
 from migrate.codegen.plan import SpecPlan
 from migrate.codegen.symbols import Symbols
@@ -50,6 +51,7 @@ class SpecBuilder:
         high = self._high(value) if is_input and not value.is_float and value.dtype != "bool" else None
         dtype = "float32" if value.dtype in ("float16", "bfloat16") and not is_input else value.dtype
         choices = branch_values(value, self._users) if is_input else ()
+        mean, deviation = feature_values(value, self.graph.nodes) if is_input and value.is_float else ((), ())
         return SpecPlan(
             name=name,
             shape=tuple(shape),
@@ -57,6 +59,8 @@ class SpecBuilder:
             high=high,
             batch_axis=axis,
             choices=choices,
+            mean=mean,
+            deviation=deviation,
             probability=not is_input and final_activation(value, self._users) is None and is_probability(value),
         )
 

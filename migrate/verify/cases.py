@@ -104,7 +104,16 @@ def draw_inputs(plan: Plan, case: CasePlan) -> tuple[Tensor, ...]:
 
     generator = torch.Generator().manual_seed(case.seed)
     specs = [
-        TensorSpec(name=s.name, shape=s.shape, dtype=s.dtype, high=s.high, batch_axis=s.batch_axis) for s in plan.inputs
+        TensorSpec(
+            name=s.name,
+            shape=s.shape,
+            dtype=s.dtype,
+            high=s.high,
+            batch_axis=s.batch_axis,
+            mean=getattr(s, "mean", ()),
+            deviation=getattr(s, "deviation", ()),
+        )
+        for s in plan.inputs
     ]
     drawn = [spec.draw(case.sizes, case.batch or 1, generator) for spec in specs]
     choices: list[tuple[int, ...]] = [getattr(spec, "choices", ()) for spec in plan.inputs]
