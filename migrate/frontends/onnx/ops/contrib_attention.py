@@ -157,6 +157,18 @@ def microsoft_rotary_embedding(
     return turned if input.rank == 4 else joined_heads(b, turned)
 
 
+def grouped(
+    b: OnnxBuilder, query: Value, key: Value | None, value: Value | None, counts: tuple[int, int, int]
+) -> tuple[Value, Value, Value]:
+    """Queries, keys and values by heads; without keys all three lie side by side in the query."""
+    given: Any = (query, key, value)
+    if key is None or value is None:
+        size: Any = query.shape[2] // sum(counts)  # pyright: ignore[reportOperatorIssue]
+        given = b.split(query, tuple(size * count for count in counts), dim=2)
+    q, k, v = (heads(b, x, count) for x, count in zip(given, counts, strict=True))
+    return q, k, v
+
+
 @onnx_op("GroupQueryAttention", domain=MICROSOFT)
 def microsoft_group_query_attention(
     b: OnnxBuilder,
@@ -185,12 +197,7 @@ def microsoft_group_query_attention(
     """Causal. A sample that is shorter ends in padding, whose rows count for nothing and are not looked at."""
     del total_sequence_length, seqlens_k
     refuse(head_sink=head_sink, smooth_softmax=smooth_softmax, softcap=softcap)
-    counts = (num_heads, kv_num_heads, kv_num_heads)
-    given: Any = (query, key, value)
-    if key is None or value is None:  # all three side by side
-        size: Any = query.shape[2] // sum(counts)  # pyright: ignore[reportOperatorIssue]
-        given = b.split(query, tuple(size * count for count in counts), dim=2)
-    q, k, v = (heads(b, x, count) for x, count in zip(given, counts, strict=True))
+    q, k, v = grouped(b, query, key, value, (num_heads, kv_num_heads, kv_num_heads))
     offset: Any = 0 if past_key is None else past_key.shape[2]
     if do_rotary and cos_cache is not None and sin_cache is not None:
         places = position_ids or b.unsqueeze(b.add(b.arange(q.shape[2]), offset), 0)
