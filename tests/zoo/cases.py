@@ -17,10 +17,14 @@ from tests.zoo import families
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A module, and the inputs on which it is called at a batch: a tuple, or a mapping in the order of its signature."""
+    """A module, and the inputs on which it is called at a batch: a tuple, or a mapping in the order of its signature.
+
+    `common` gives of what it returns, in either mode, what it returns in both.
+    """
 
     module: nn.Module
     inputs: Callable[[int], Any]
+    common: Callable[[Any], Any] | None = None
 
 
 def family_names() -> list[str]:

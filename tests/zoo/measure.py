@@ -102,7 +102,9 @@ def compare(record: Record, ours: nn.Module, case: Case) -> Record:
     Outputs in float32; what is amplified (gradients, losses after steps) in float64 where the source runs in it, since
     two float32 runs of one model with another order of additions differ there by more than the tolerance.
     """
-    source, inputs = case.module, case.inputs(OTHER)
+    source, inputs, common = case.module, case.inputs(OTHER), case.common
+    if common is not None:
+        source.register_forward_hook(lambda _module, _args, result: common(result))
     start = copy.deepcopy(source.state_dict())
     wrong = _wrong_in(("keys",), keys, ours, source)
     if wrong:

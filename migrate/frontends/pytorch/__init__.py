@@ -36,6 +36,7 @@ def load_pytorch(program: Program) -> Graph:
     from migrate.frontends.pytorch.handlers import unsupported
     from migrate.frontends.pytorch.importer import attempt
     from migrate.frontends.pytorch.inputs import candidates
+    from migrate.frontends.pytorch.notes import without_batch
     from migrate.graph.batch import check_batch
 
     missing = unsupported(program)
@@ -54,4 +55,4 @@ def load_pytorch(program: Program) -> Graph:
             graph.notes += program.notes
             return check_batch(graph)
     assert first is not None
-    raise first
+    raise without_batch(program) or first

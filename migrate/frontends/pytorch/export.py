@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import io
 import logging
-import operator
 import warnings
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr
 from typing import TYPE_CHECKING, Any
 
-from migrate.errors import Exit, MigrateError
+from migrate.errors import Exit, MigrateError, error
+from migrate.frontends.pytorch.custom_gradients import check_gradients
 from migrate.frontends.pytorch.facts import (
     input_names,
     modules_of,
@@ -22,7 +22,8 @@ from migrate.frontends.pytorch.facts import (
     state_of,
     state_of_program,
 )
-from migrate.frontends.pytorch.nodes import has_effect, inner_graphs
+from migrate.frontends.pytorch.files_pt2_checks import QUOTING
+from migrate.frontends.pytorch.nodes import inner_graphs
 from migrate.frontends.pytorch.program import Program
 from migrate.frontends.pytorch.refusal import refused, users_line
 from migrate.frontends.pytorch.sizes import (
@@ -34,6 +35,7 @@ from migrate.frontends.pytorch.sizes import (
     named_tensors,
     size_facts,
 )
+from migrate.frontends.pytorch.tracing import assigned_in_place, give_something
 
 if TYPE_CHECKING:
     import torch
@@ -54,8 +56,10 @@ def export_module(
     `names` are sizes that stay free beyond the batch, by input and axis. What cannot is told by a warning.
 
     Raises:
-        MigrateError: exit status 4, MIG204: torch cannot export it; the user's file and line are in the diagnostic.
+        MigrateError: exit status 4, MIG204: torch cannot export it, MIG330: its gradients are not those of its operators; the
+            user's file and line are in the diagnostic. MIG329: a name that cannot be one of a file.
     """
+    _check_names(module)
     args, kwargs = call_of(example_inputs)
     free = dict(names or {})
     places: dict[str, str] = {}
@@ -65,6 +69,7 @@ def export_module(
         evaluation, declared = _exported(module, args, kwargs, batch, free, places)
         module.train()
         training, _ = _exported(module, args, kwargs, batch if declared == 1 else None, free, {})
+        notes = check_gradients(module, lambda: module(*args, **kwargs))
     sizes = size_facts(evaluation, free)
     return Program(
         evaluation=evaluation,
@@ -74,9 +79,21 @@ def export_module(
         input_names=input_names(evaluation),
         outputs=output_facts(evaluation),
         declared_batch=declared,
-        notes=tuple(fixed_sizes(evaluation, free, sizes, places)),
+        notes=(*notes, *fixed_sizes(evaluation, free, sizes, places)),
         sizes=tuple(size for size in sizes if size.samples),
     )
+
+
+def _check_names(module: nn.Module) -> None:
+    """Refuse names that could end a quoted text: a program is handed on as a file, which is read as one of unknown origin."""
+    wrong = [key for key in module.state_dict() if QUOTING.search(key)]
+    if wrong:
+        todo = "name the module with letters, digits, blanks and dashes"
+        names = [
+            error("MIG329", f"{key!r} cannot be the name of a tensor", why="it holds a quote", todo=todo)
+            for key in wrong
+        ]
+        raise MigrateError(names, Exit.UNSUPPORTED)
 
 
 def program_of(exported: ExportedProgram) -> Program:
@@ -212,46 +229,12 @@ def _export(
             if axes:
                 free[tensor] = dict.fromkeys(axes, torch.export.Dim.AUTO)
         shapes = free.dynamic_shapes(module, args, kwargs)
-    with _assigned_in_place():
+    with assigned_in_place():
         exported = torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
     for node in exported.graph.nodes:
         if node.op == "call_function" and not node.users and (inner := inner_graphs(node)):
-            _give_something(node, inner[0])
+            give_something(node, inner[0])
     return exported
-
-
-def _give_something(node: Any, inner: Any) -> None:
-    """Let a part that only changes tensors return one: torch writes one that returns nothing, and cannot read it."""
-    (end,) = (n for n in inner.graph.nodes if n.op == "output")
-    given = next(n for n in inner.graph.nodes if n.op == "call_function" and has_effect(n))
-    end.args = ((given,),)
-    end.meta["val"] = node.meta["val"] = (given.meta["val"],)
-    with node.graph.inserting_after(node):
-        first = node.graph.call_function(operator.getitem, (node, 0))
-    first.meta = {**node.meta, "val": given.meta["val"]}
-    inner.recompile()
-
-
-@contextmanager
-def _assigned_in_place() -> Generator[None]:
-    """Let `self.mean = ...` write into the buffer: export does not see that a module below the first takes another tensor."""
-    import torch
-
-    assign = torch.nn.Module.__setattr__
-
-    def write(module: nn.Module, name: str, value: Any) -> None:
-        held = vars(module).get("_buffers", {}).get(name)
-        tensors = isinstance(held, torch.Tensor) and isinstance(value, torch.Tensor) and held is not value
-        if tensors and (held.shape, held.dtype) == (value.shape, value.dtype):
-            held.copy_(value)
-        else:
-            assign(module, name, value)
-
-    torch.nn.Module.__setattr__ = write  # pyright: ignore[reportAttributeAccessIssue]
-    try:
-        yield
-    finally:
-        torch.nn.Module.__setattr__ = assign
 
 
 def _has_batch(exported: ExportedProgram) -> bool:

@@ -43,7 +43,7 @@ _MAPPINGS = ("builtins.dict", "collections.OrderedDict")
 
 
 _IDENTIFIER = re.compile(r"([A-Za-z_]\w*)?", re.ASCII)
-_QUOTING = re.compile(r"[\"'\\\x00-\x1f]")
+QUOTING = re.compile(r"[\"'\\\x00-\x1f]")
 _VALUES = ("name", "as_name")
 _ENTRIES = ("parameter_name", "buffer_name", "tensor_constant_name", "fqn")
 
@@ -100,7 +100,7 @@ def check_entry(name: Any) -> None:
     Raises:
         NotAllowed: so.
     """
-    if not isinstance(name, str) or _QUOTING.search(name):
+    if not isinstance(name, str) or QUOTING.search(name):
         raise NotAllowed(f"{str(name)[:60]!r} is no name of a tensor or module")
 
 

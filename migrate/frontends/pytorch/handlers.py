@@ -42,8 +42,10 @@ def _all_nodes(module: Any) -> Iterator[Any]:
 def unsupported(program: Program) -> list[Diagnostic]:
     """Every operator that nothing reads, with its first place and how often it occurs."""
     places: dict[str, list[Any]] = {}
-    forms = [form for form in (program.evaluation, program.training) if form is not None]
-    for node in (node for form in forms for node in _all_nodes(form.graph_module)):
+    evaluation = list(_all_nodes(program.evaluation.graph_module))
+    known = {str(node.target) for node in evaluation}
+    training = [] if program.training is None else _all_nodes(program.training.graph_module)
+    for node in (*evaluation, *(node for node in training if str(node.target) not in known)):
         if node.op != "call_function" or short_name(node).startswith((*SKIPPED, "sym_")):
             continue
         if not hasattr(node.target, "_schema"):

@@ -8,13 +8,14 @@ from migrate.errors import Diagnostic, Exit, MigrateError, error
 from migrate.frontends.pytorch.compare import Comparison
 from migrate.frontends.pytorch.nodes import short_name
 from migrate.frontends.pytorch.places import line_of, module_of
+from migrate.frontends.pytorch.program import Program
 
 
 def only_in_training(comparison: Comparison, place: int) -> Diagnostic:
     """An output that evaluation does not return."""
     name, modules = comparison.left_out[place], ", ".join(_outermost(comparison))
     return Diagnostic(
-        code="MIG322",
+        code="MIG324",
         severity="warning",
         what=f"output {name} of training is left out",
         where=modules,
@@ -36,6 +37,22 @@ def _outermost(comparison: Comparison) -> list[str]:
 def no_tensor(name: str, why: str) -> Diagnostic:
     """An output that is no tensor."""
     return Diagnostic(code="MIG321", severity="note", what=f"output {name!r} is left out", why=why)
+
+
+def without_batch(program: Program) -> MigrateError | None:
+    """That the only axis of an input was taken for the batch, where the model fixes it."""
+    wanted = [n for n in program.evaluation.graph.nodes if n.op == "placeholder" and n.name in program.input_names]
+    fixed = [n for n in wanted if list(n.meta["val"].shape) == [program.declared_batch]]
+    if program.declared_batch == 1 or not fixed:
+        return None
+    name, size = fixed[0].name, program.declared_batch
+    found = error(
+        "MIG304",
+        f"input {name} has no batch",
+        why=f"its only axis, of {size}, would be the batch, and the model fixes it",
+        todo=f"give inputs with a batch in front: {name}:2,{size}",
+    )
+    return MigrateError([found], Exit.UNSUPPORTED)
 
 
 def failed(code: str, what: str, node: Any, why: str, todo: str = "") -> MigrateError:

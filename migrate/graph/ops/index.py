@@ -34,3 +34,5 @@ for _name in (
     "isin",
 ):
     declare(_name, f"torch:{_name}")
+
+declare("embedding_renorm", "torch:embedding_renorm_", effect=True)

@@ -9,3 +9,4 @@ declare("padded_avg_pool", "runtime.functional.pool:padded_avg_pool")
 declare("lp_pool", "runtime.functional.pool:lp_pool")
 for _rank in (2, 3):
     declare(f"max_unpool{_rank}d", f"torch.nn.functional:max_unpool{_rank}d")
+    declare(f"fractional_max_pool{_rank}d", f"torch.nn.functional:fractional_max_pool{_rank}d_with_indices")

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tests.migrate.frontends.pytorch.test_ops import CASES, IMAGE, LINE, REFUSED, SEQUENCE, VECTOR, VOLUME
+from tests.migrate.frontends.pytorch.test_ops import CASES, IMAGE, LINE, SEQUENCE, VECTOR, VOLUME
 from tests.zoo.cases import Case
 
 NO_LAYERS = {
@@ -44,8 +44,6 @@ class Scaled(nn.Module):
 def _more() -> dict[str, tuple[nn.Module, tuple[Tensor, ...]]]:
     decoder = nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
     return {
-        "CrossMapLRN2d": (nn.CrossMapLRN2d(3), (IMAGE,)),
-        "FractionalMaxPool3d": (nn.FractionalMaxPool3d(2, output_size=2), (VOLUME,)),
         "MaxUnpool1d": (Unpooled("1d"), (LINE,)),
         "MaxUnpool3d": (Unpooled("3d"), (VOLUME,)),
         "Softmin": (nn.Softmin(1), (VECTOR,)),
@@ -65,7 +63,7 @@ def _lazy() -> Iterator[tuple[str, tuple[nn.Module, tuple[Tensor, ...]]]]:
             yield f"Lazy{kind}{rank}", (getattr(nn, f"Lazy{kind}{rank}")(*args), (x,))
 
 
-TABLE = CASES | {name: (layer, example) for name, (layer, example, _) in REFUSED.items()} | _more() | dict(_lazy())
+TABLE = CASES | _more() | dict(_lazy())
 
 
 def names() -> list[str]:

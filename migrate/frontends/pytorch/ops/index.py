@@ -99,3 +99,10 @@ def aten_depends_on_content(b: Builder, *args: Any, **kwargs: Any) -> Value:
     """The shape of the result is not known before it is computed."""
     del b, args, kwargs
     raise Unsupported("the result's shape depends on the content of a tensor", "use torch.where with a mask")
+
+
+@aten_op("aten.embedding_renorm_")
+def aten_embedding_renorm(b: Builder, self: Value, indices: Value, max_norm: float, norm_type: float) -> Value:
+    """The rows that are looked up are shortened first, in the table itself."""
+    b.embedding_renorm(self, indices, max_norm, norm_type)
+    return self

@@ -105,3 +105,10 @@ def aten_max_unpool(b: Builder, self: Value, indices: Value, output_size: Any, *
     if any(k * own != out for k, own, out in zip(kernel, self.shape[-rank:], output_size, strict=True)):
         raise Unsupported(f"unpooling from {self.shape[-rank:]} to {tuple(output_size)}")
     return getattr(b, f"max_unpool{rank}d")(self, indices, tuple(kernel))
+
+
+@aten_op("aten.fractional_max_pool2d", "aten.fractional_max_pool3d")
+def aten_fractional_max_pool(b: Builder, self: Value, kernel_size: Any, output_size: Any, random_samples: Value) -> Any:
+    """Largest elements of regions whose borders are drawn: the samples are the model's own random numbers."""
+    named = {"output_size": _numbers(output_size), "_random_samples": random_samples}
+    return getattr(b, f"fractional_max_pool{len(output_size)}d")(self, _numbers(kernel_size), **named)

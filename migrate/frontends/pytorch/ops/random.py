@@ -38,13 +38,20 @@ def aten_feature_alpha_dropout(b: Builder, input: Value, p: float, train: Any) -
     return b.feature_alpha_dropout(input, p, train) if train is not False else input
 
 
+def _sizes(b: Builder, size: Any) -> tuple[Any, ...]:
+    """The sizes; where export fixed the batch, one of the first axis that is the same follows it."""
+    first, *rest = size
+    is_batch = b.graph.batch is not None and b.declared_batch > 1 and first == b.declared_batch
+    return (b.graph.batch if is_batch else first, *rest)
+
+
 @aten_op("aten.rand")
 def aten_rand(b: Builder, size: Any, *, dtype: Any = None) -> Value:
     """Random numbers between 0 and 1, drawn at every call."""
-    return b.rand(tuple(size), **({} if dtype is None else {"dtype": dtype}))
+    return b.rand(_sizes(b, size), **({} if dtype is None else {"dtype": dtype}))
 
 
 @aten_op("aten.randn")
 def aten_randn(b: Builder, size: Any, *, dtype: Any = None) -> Value:
     """Normal random numbers, drawn at every call."""
-    return b.randn(tuple(size), **({} if dtype is None else {"dtype": dtype}))
+    return b.randn(_sizes(b, size), **({} if dtype is None else {"dtype": dtype}))

@@ -264,3 +264,10 @@ def aten_one_hot(b: Builder, self: Value, num_classes: int = -1) -> Value:
 def aten_size(b: Builder, input: Value, dim: int) -> Any:
     """The form that TorchScript traces."""
     return input.shape[dim]
+
+
+@aten_op("aten.resize_as")
+def aten_resize_as(b: Builder, self: Value, the_template: Value, *, memory_format: Any = None) -> Value:
+    """Memory of another's size, for what is written there."""
+    del self, memory_format
+    return b.mul(the_template, 0)

@@ -228,7 +228,7 @@ def test_what_only_training_returns_is_left_out_and_named(form: str, tmp_path: P
     report = migrate.convert(source, "cpu", tmp_path / "out", Options(name="m"), example_inputs=(torch.randn(IMAGE),))
     assert not [row for row in report.parity if not row.passed and row.decides]
     assert report.verdict.outcome == "verified"
-    (note,) = (d for d in report.diagnostics if d.code == "MIG322")
+    (note,) = (d for d in report.diagnostics if d.code == "MIG324")
     assert note.where == "aux"
     emitted = migrate.to_module(source, example_inputs=(torch.randn(IMAGE),))
     emitted.load_state_dict(source.state_dict(), strict=True)

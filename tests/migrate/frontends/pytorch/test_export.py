@@ -113,3 +113,16 @@ def test_a_refusal_names_the_users_line() -> None:
     (found,) = caught.value.diagnostics
     assert found.code == "MIG204"
     assert "test_export.py" in found.where
+
+
+def test_a_name_that_holds_a_quote_is_refused() -> None:
+    module = nn.ModuleDict({"a'b": nn.Linear(2, 2)})
+    with pytest.raises(MigrateError) as caught:
+        export_module(module, (torch.randn(2, 2),))
+    assert {found.code for found in caught.value.diagnostics} == {"MIG329"}
+
+
+def test_an_input_without_a_batch_is_refused_by_name() -> None:
+    with pytest.raises(MigrateError, match="input input has no batch") as caught:
+        load_pytorch(export_module(nn.Linear(4, 4), (torch.randn(4),)))
+    assert "input:2,4" in caught.value.diagnostics[0].todo

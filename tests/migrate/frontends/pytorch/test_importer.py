@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import migrate
+from migrate.errors import MigrateError
 from migrate.frontends.pytorch import export_module, load_pytorch
 from tests.migrate.frontends.pytorch.models import CASES, GPT, Encoder, Mixer, Shared
 from tests.migrate.frontends.pytorch.parity import check, plan_of, text_of
@@ -125,3 +127,29 @@ def test_the_python_api_takes_a_module() -> None:
     x = torch.randn(5, 4)
     assert torch.allclose(made(x), module(x))
     assert made.state_dict().keys() == module.state_dict().keys()
+
+
+@torch.library.custom_op("migrate_tests::twice", mutates_args=())
+def twice(x: Tensor) -> Tensor:
+    return x * 2
+
+
+@twice.register_fake
+def _(x: Tensor) -> Tensor:
+    return torch.empty_like(x)
+
+
+def with_own_operator(m: nn.Module, x: Tensor) -> Tensor:
+    return twice(x)
+
+
+def with_content_for_a_shape(m: nn.Module, x: Tensor) -> Tensor:
+    return torch.histc(x, 5)
+
+
+@pytest.mark.parametrize(("function", "name"), [(with_own_operator, "twice"), (with_content_for_a_shape, "histc")])
+def test_an_operator_that_nothing_reads_is_refused_at_the_users_line(function: Any, name: str) -> None:
+    with pytest.raises(MigrateError) as caught:
+        load_pytorch(export_module(Of(function), (torch.randn(4, 6),)))
+    (found,) = caught.value.diagnostics
+    assert found.code == "MIG201" and name in found.what and "test_importer.py" in found.where
