@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from docs.pytorch_support import pytorch_support
+from docs.readability_table import readability
 
 DOCS = Path(__file__).resolve().parent
 MANY = 6  # no op with arguments of its own learns so many
@@ -185,7 +186,7 @@ def _with_sections(page: str) -> str:
     return text
 
 
-SECTIONS: dict[str, Callable[[], list[str]]] = {"kernels": kernels, "targets": targets}
+SECTIONS: dict[str, Callable[[], list[str]]] = {"kernels": kernels, "targets": targets, "readability": readability}
 PAGES: dict[str, Callable[[], str]] = {
     "onnx_support.md": onnx_support,
     "graph_ops.md": graph_ops,
@@ -194,6 +195,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "pytorch_support.md": pytorch_support,
     "kernels.md": partial(_with_sections, "kernels.md"),
     "targets.md": partial(_with_sections, "targets.md"),
+    "readability.md": partial(_with_sections, "readability.md"),
 }
 
 

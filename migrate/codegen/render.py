@@ -232,10 +232,12 @@ def _runtime_imports(classes: tuple[ClassPlan, ...]) -> list[str]:
 
 def _header(plan: PackagePlan, name: str) -> tuple[str, ...]:
     what = "The model" if name == "model" else "Parts of the model"
-    digest = f", sha256 {plan.source.sha256}" if plan.source.sha256 else ""
+    name, digest = f"Source: {plan.source.name}", f"sha256 {plan.source.sha256}"
+    whole = f"{name}, {digest}" if plan.source.sha256 else name
+    source = (name, digest) if len(whole) > LINE_LENGTH - 2 and plan.source.sha256 else (whole,)
     return (
         f"{what} of {plan.name}, in PyTorch.",
-        f"Source: {plan.source.name}{digest}",
+        *source,
         f"Written by migrate {plan.source.tool_version}".rstrip() + ".",
         "Edit freely; regeneration keeps local/.",
     )

@@ -104,7 +104,7 @@ def _length(function: ast.FunctionDef) -> int:
 
 
 def _integers(function: ast.FunctionDef) -> Iterator[int]:
-    """The numbers that should have a name; an axis is called by its number."""
+    """The numbers that should have a name; an axis is called by its number, and so is a member of a list of modules."""
     axes = {id(number) for node in ast.walk(function) for axis in _axes(node) for number in ast.walk(axis)}
     for node in ast.walk(function):
         if id(node) in axes:
@@ -114,6 +114,8 @@ def _integers(function: ast.FunctionDef) -> Iterator[int]:
 
 
 def _axes(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.Subscript) and ast.unparse(node.value).startswith("self."):
+        return [node.slice]
     if not isinstance(node, ast.Call):
         return []
     named = [keyword.value for keyword in node.keywords if keyword.arg == "dim"]

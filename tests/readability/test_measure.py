@@ -22,6 +22,7 @@ def of(forward: str, members: str = "self.conv1 = nn.Conv2d(3, 4, 3)") -> dict[s
         ("x12 = self.conv1(x)\n        return x12", "op_number_names", 1),
         ("return x.permute(0, 3, 1, 2).mean(dim=3)", "integers", 0),
         ("return x.reshape(-1, 2)", "integers", 0),
+        ("return self.layers[12](x)[:, 7]", "integers", 1),
         ("return x.reshape(-1, 49) + F.pad(x, (0, 3))", "integers", 2),
         (FOUR.format("a") + "return x", "repeated_runs", 0),
         (FOUR.format("a") + FOUR.format("b") + "return x", "repeated_runs", 1),

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from .config import ModelConfig
 
 
-# from split
+# from CausalSelfAttention
 class CausalSelfAttention(nn.Module):
     """Linear; used 4 times."""
 
@@ -41,7 +41,7 @@ class CausalSelfAttention(nn.Module):
         return self.c_proj(h)
 
 
-# from gelu
+# from MLP
 class MLP(nn.Module):
     """Linear and Dropout; used 4 times."""
 
@@ -56,7 +56,7 @@ class MLP(nn.Module):
         return self.dropout(x)
 
 
-# from add_1
+# from Block
 class Block(nn.Module):
     """LayerNorm, CausalSelfAttention and MLP; used 4 times."""
 
@@ -72,6 +72,7 @@ class Block(nn.Module):
         return x + self.mlp(self.ln_2(x))
 
 
+# from GPT
 class Model(nn.Module):
     """Embedding, Block, LayerNorm and Linear."""
 

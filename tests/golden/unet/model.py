@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 
-# from conv2d
+# from DoubleConv
 class DoubleConv(nn.Module):
     """Conv2d, BatchNorm2d and ReLU; used 7 times."""
 
@@ -31,7 +31,7 @@ class DoubleConv(nn.Module):
         return self.double_conv(x)
 
 
-# from max_pool2d
+# from Down
 class Down(nn.Module):
     """MaxPool2d and DoubleConv; used 3 times."""
 
@@ -44,7 +44,7 @@ class Down(nn.Module):
         return self.conv(self.maxpool(x))
 
 
-# from cat
+# from Up
 class Up(nn.Module):
     """ConvTranspose2d and DoubleConv; used 3 times."""
 
@@ -57,6 +57,7 @@ class Up(nn.Module):
         return self.conv(torch.cat((h, self.up(x)), dim=1))
 
 
+# from UNet
 class Model(nn.Module):
     """DoubleConv, Down, Up and Conv2d."""
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from .config import ModelConfig
 
 
-# from linear
+# from MultiheadAttention, torch/nn/modules/activation.py:1089
 class MultiheadAttention(nn.Module):
     """Linear; used 4 times."""
 
@@ -45,7 +45,7 @@ class MultiheadAttention(nn.Module):
         return self.out_proj(h)
 
 
-# from add_1
+# from EncoderBlock
 class EncoderBlock(nn.Module):
     """LayerNorm, MultiheadAttention, Dropout and 2 more; used 4 times."""
 
@@ -64,6 +64,7 @@ class EncoderBlock(nn.Module):
         return x + self.mlp(self.ln_2(x))
 
 
+# from ViT
 class Model(nn.Module):
     """Conv2d, EncoderBlock, LayerNorm and Linear."""
 

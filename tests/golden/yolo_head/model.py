@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 
-# from silu
+# from ConvSiLU
 class ConvSiLU(nn.Module):
     """Conv2d and BatchNorm2d; used 16 times."""
 
@@ -32,7 +32,7 @@ class ConvSiLU(nn.Module):
         return F.silu(self.bn(self.conv(x)))
 
 
-# from cat
+# from Detect
 class Detect(nn.Module):
     """ConvSiLU and Conv2d."""
 
@@ -94,6 +94,7 @@ class Detect(nn.Module):
         return right, h
 
 
+# from Detector
 class Model(nn.Module):
     """ConvSiLU and Detect."""
 
