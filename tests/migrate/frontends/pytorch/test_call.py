@@ -34,12 +34,16 @@ class Output(OrderedDict[str, Tensor]):
         return self[name]
 
 
+def with_keys(output: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    return [(pytree.MappingKey(key), value) for key, value in output.items()], list(output.keys())
+
+
 pytree.register_dataclass(Result)
 pytree.register_pytree_node(
     Output,
     lambda o: (list(o.values()), list(o.keys())),
     lambda values, keys: Output(zip(keys, values, strict=True)),
-    flatten_with_keys_fn=lambda o: ([(pytree.MappingKey(k), v) for k, v in o.items()], list(o.keys())),
+    flatten_with_keys_fn=with_keys,
     serialized_type_name="tests.test_call.Output",
 )
 
