@@ -114,7 +114,7 @@ def _integers(function: ast.FunctionDef) -> Iterator[int]:
 
 
 def _axes(node: ast.AST) -> list[ast.expr]:
-    if isinstance(node, ast.Subscript) and ast.unparse(node.value).startswith("self."):
+    if isinstance(node, ast.Subscript) and re.fullmatch(r"self[\w.\[\]]+", ast.unparse(node.value)):
         return [node.slice]
     if not isinstance(node, ast.Call):
         return []
