@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from migrate.frontends.pytorch.setup import TrainingSetup
     from migrate.frontends.pytorch.worker_open import OpenedProgram
 
-Format = Literal["onnx", "pt2", "torchscript", "pickle", "factory"]
+Format = Literal["onnx", "pt2", "torchscript", "pickle", "factory", "keras"]
 LATER = {
-    ".keras": "a Keras file",
-    ".h5": "a Keras file",
     ".pb": "a TensorFlow graph",
     ".tflite": "a TensorFlow Lite file",
 }
@@ -54,6 +52,8 @@ def open_source(source: str | Path | Any, options: Options | None = None) -> Ope
     options = options or Options()
     if isinstance(source, str | Path):
         kind = recognise(source)
+        if kind == "keras":
+            return _open_keras(Path(source), options)
         return _open_onnx(Path(source), options) if kind == "onnx" else _open_pytorch(source, kind, options)
     if hasattr(source, "opset_import"):
         return _open_onnx(source, options)
@@ -112,6 +112,25 @@ def _open_onnx(source: Path | Any, options: Options) -> Opened:
         description=describe(model),
         graph=load_onnx(model, shapes, fake=options.quantized == "fake"),
         oracle=lambda: OnnxOracle(source),
+    )
+
+
+def _open_keras(source: Path, options: Options) -> Opened:
+    from migrate.frontends.keras import describe_keras, load_keras, read_keras
+
+    file = read_keras(source)
+
+    def oracle() -> Any:
+        from migrate.frontends.keras.oracle import KerasOracle
+
+        return KerasOracle(file)
+
+    return Opened(
+        name=source.name,
+        sha256=_sha256(source),
+        description=describe_keras(file),
+        graph=load_keras(file, options.input_shapes),
+        oracle=oracle,
     )
 
 
@@ -183,6 +202,7 @@ def _is_exported(source: Any) -> bool:
 
 
 def _recognise(path: Path) -> Format:
+    from migrate.frontends.keras.files import is_keras_archive
     from migrate.frontends.pytorch.files import kind_of
 
     if path.is_dir():
@@ -195,12 +215,12 @@ def _recognise(path: Path) -> Format:
     suffix = path.suffix.lower()
     if suffix in LATER:
         raise _refused("MIG104", path, f"it is {LATER[suffix]}", "this version reads ONNX and PyTorch; export to .onnx")
-    if (kind := kind_of(path)) is not None:
-        return kind
     with path.open("rb") as file:
         head = file.read(4)
-    if head == b"\x89HDF":
-        raise _refused("MIG104", path, "it is an HDF5 file", "this version reads ONNX and PyTorch; export to .onnx")
+    if head == b"\x89HDF" or suffix == ".keras" or is_keras_archive(path):
+        return "keras"
+    if (kind := kind_of(path)) is not None:
+        return kind
     if suffix in TORCH_SUFFIXES and head[:1] != b"\x08":  # an ONNX model begins with its version, field 1
         raise _refused("MIG104", path, "its content is none that PyTorch writes", "save the model again")
     return "onnx"

@@ -148,7 +148,7 @@ def _source_rows(run: _Run) -> Iterator[Row]:
 
 def _learning(run: _Run, case: GoldenCase) -> None:
     """Hold how the package learns against the source, where that can be trained itself."""
-    for row, key in learning_rows(case, run.oracle, run.ask, run.seed):
+    for row, key in learning_rows(case, run.oracle, run.ask, run.seed, run.plan):
         run.rows.append(row)
         run.learned = True
         if not row.passed and run.layer is None:

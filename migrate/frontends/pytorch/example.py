@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Exit, MigrateError, error
-from migrate.frontends.pytorch.archive import open_archive, open_file
+from migrate.frontends.archive import open_archive, open_file
 from migrate.frontends.pytorch.sizes import numbers
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from migrate.errors import Exit, MigrateError, error
-from migrate.frontends.pytorch.archive import broken, open_archive, open_file, read_member, roots, unsafe
+from migrate.frontends.archive import broken, open_archive, open_file, read_member, roots, unsafe
 from migrate.frontends.pytorch.files_pickle import PickleFacts, PickleFault, read_legacy, read_pickle
 
 Kind = Literal["pt2", "torchscript", "pickle"]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Exit, MigrateError, error
-from migrate.frontends.pytorch.archive import broken, open_archive, open_file, read_member, roots
+from migrate.frontends.archive import broken, open_archive, open_file, read_member, roots
 from migrate.frontends.pytorch.files_pt2_checks import NotAllowed, check_entry, clean
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import pytest
 
 from migrate.errors import Exit, MigrateError
-from migrate.frontends.pytorch.archive import open_archive, read_member, roots
+from migrate.frontends.archive import open_archive, read_member, roots
 
 
 def written(fill: Callable[[zipfile.ZipFile], object]) -> bytes:

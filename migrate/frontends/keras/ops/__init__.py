@@ -1,0 +1,1 @@
+"""Handlers of Keras layers, one file per op family."""
