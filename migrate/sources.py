@@ -23,6 +23,7 @@ LATER = {
     ".pb": "a TensorFlow graph",
     ".tflite": "a TensorFlow Lite file",
 }
+KERAS_SUFFIXES = (".keras", ".h5")
 TORCH_SUFFIXES = (".pt2", ".pt", ".pth")
 FACTORY = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 """`package.module:name`."""
@@ -217,8 +218,10 @@ def _recognise(path: Path) -> Format:
         raise _refused("MIG104", path, f"it is {LATER[suffix]}", "this version reads ONNX and PyTorch; export to .onnx")
     with path.open("rb") as file:
         head = file.read(4)
-    if head == b"\x89HDF" or suffix == ".keras" or is_keras_archive(path):
+    if head == b"\x89HDF" or (head == b"PK\x03\x04" and (suffix == ".keras" or is_keras_archive(path))):
         return "keras"
+    if suffix in KERAS_SUFFIXES:
+        raise _refused("MIG104", path, "its content is none that Keras writes", "save the model again")
     if (kind := kind_of(path)) is not None:
         return kind
     if suffix in TORCH_SUFFIXES and head[:1] != b"\x08":  # an ONNX model begins with its version, field 1

@@ -53,7 +53,8 @@ FRAMEWORKS = {
     "onnx_ir": ("migrate.frontends.onnx",),
     "onnxruntime": ("migrate.frontends.onnx", "runtime.cli", "runtime.export"),
     "tensorflow": ("migrate.frontends.tensorflow",),
-    "keras": ("migrate.frontends.tensorflow",),
+    "keras": ("migrate.frontends.keras.worker",),
+    "h5py": ("migrate.frontends.keras",),
 }
 MAX_FILE, MAX_FUNCTION = 300, 40
 SURFACE = {

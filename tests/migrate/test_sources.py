@@ -38,7 +38,7 @@ def code_of(path: Path | str) -> str:
     ("content", "code"),
     [
         (zipped(), "MIG104"),
-        (b"\x89HDF\r\n\x1a\n" + bytes(100), "MIG104"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(100), "MIG141"),
         (b"\x80\x02}q\x00." + bytes(20), "MIG123"),
         (b"", "MIG102"),
         (b"\x89PNG\r\n\x1a\n" + bytes(64), "MIG102"),

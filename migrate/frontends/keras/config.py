@@ -6,7 +6,7 @@ Keras 3 writes tensors as `__keras_tensor__` objects, Keras 2 as lists of a laye
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from migrate.errors import Exit, MigrateError, error
@@ -69,18 +69,22 @@ def parse_model(document: Mapping[str, Any], where: str) -> ModelConfig:
     """The model that a configuration describes.
 
     Raises:
-        MigrateError: exit status 3, MIG141: it is no configuration; exit status 4, MIG211: a model that only its code describes.
+        MigrateError: exit status 3, MIG141: it is no configuration; exit status 4, MIG211: only its code describes it.
     """
     cls, config = document.get("class_name"), document.get("config")
     if cls not in MODELS or not _is_ours(document) or not _has_layers(config):
         todo = "build it as a Functional or Sequential model, or export it to ONNX"
-        what = error("MIG211", f"a model of the class {str(cls)!r} is described by its code alone", where=where, todo=todo)
+        what = error(
+            "MIG211", f"a model of the class {str(cls)!r} is described by its code alone", where=where, todo=todo
+        )
         raise MigrateError([what], Exit.UNSUPPORTED)
     try:
         return _sequential(config) if cls == "Sequential" else _functional(config)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as fault:
         why = f"{type(fault).__name__}: {fault}"
-        raise MigrateError([error("MIG141", "the configuration is damaged", where=where, why=why)], Exit.INPUT) from fault
+        raise MigrateError(
+            [error("MIG141", "the configuration is damaged", where=where, why=why)], Exit.INPUT
+        ) from fault
 
 
 def _has_layers(config: Any) -> bool:
@@ -97,7 +101,15 @@ def _is_ours(item: Mapping[str, Any]) -> bool:
 def _functional(config: Any) -> ModelConfig:
     layers = tuple(_layer(item) for item in config["layers"])
     inputs, outputs = (tuple(_refs(config[key])) for key in ("input_layers", "output_layers"))
+    named = {layer.name: layer for layer in layers}
+    outputs = tuple(_counted(ref, named[ref.layer]) for ref in outputs)
     return ModelConfig(name=str(config.get("name", "model")), layers=layers, inputs=inputs, outputs=outputs)
+
+
+def _counted(ref: Ref, layer: LayerConfig) -> Ref:
+    """An output's tensor, with calls counted from 0: of a functional model, Keras counts its own making as the first."""
+    begins = layer.model is not None and (layer.cls != "Sequential" or ref.call >= len(layer.calls))
+    return replace(ref, call=ref.call - 1) if begins else ref
 
 
 def _sequential(config: Any) -> ModelConfig:
@@ -124,8 +136,6 @@ def _sequential(config: Any) -> ModelConfig:
 
 
 def _with_calls(layer: LayerConfig, calls: tuple[Call, ...]) -> LayerConfig:
-    from dataclasses import replace
-
     return replace(layer, calls=calls)
 
 
@@ -140,9 +150,17 @@ def _layer(item: Mapping[str, Any]) -> LayerConfig:
         config=config if isinstance(config, dict) else {},
         calls=tuple(_calls(item.get("inbound_nodes") or [])),
         model=model,
-        is_operation=".ops." in f"{item.get('module')}.",
+        is_operation=_is_operation(item),
         is_custom=not _is_ours(item),
     )
+
+
+def _is_operation(item: Mapping[str, Any]) -> bool:
+    """Whether it is a function of `keras.ops`; HDF5 files name no module, and only layers say whether they are trained."""
+    module, config = item.get("module"), item["config"]
+    if module is None:
+        return item["class_name"] != "InputLayer" and isinstance(config, dict) and "trainable" not in config
+    return ".ops." in f"{module}."
 
 
 def _calls(nodes: Any) -> Iterator[Call]:

@@ -63,7 +63,9 @@ def _read_archive(path: Path) -> KerasFile:
             if member not in names:
                 raise damaged(path.name, f"it has no member {member!r}")
         document = _json(read_member(archive, "config.json", path.name), path.name)
-        metadata = _json(read_member(archive, "metadata.json", path.name), path.name) if "metadata.json" in names else {}
+        metadata = (
+            _json(read_member(archive, "metadata.json", path.name), path.name) if "metadata.json" in names else {}
+        )
         weights = read_member(archive, "model.weights.h5", path.name)
     store = open_store(io.BytesIO(weights), path.name)
     return KerasFile(
@@ -77,7 +79,9 @@ def _read_h5(path: Path) -> KerasFile:
     text = store.attrs.get("model_config")
     if text is None:
         todo = "save the whole model: model.save('model.keras')"
-        raise MigrateError([error("MIG142", "the file holds weights and no model", where=path.name, todo=todo)], Exit.INPUT)
+        raise MigrateError(
+            [error("MIG142", "the file holds weights and no model", where=path.name, todo=todo)], Exit.INPUT
+        )
     if "model_weights" not in store:
         raise damaged(path.name, "it has no group 'model_weights'")
     training = store.attrs.get("training_config")
@@ -100,7 +104,9 @@ def open_store(source: Any, name: str) -> Any:
         import h5py
     except ImportError as fault:
         todo = "install h5py, which the extra [keras] has"
-        raise MigrateError([error("MIG143", "Keras files are read with h5py", where=name, todo=todo)], Exit.USAGE) from fault
+        raise MigrateError(
+            [error("MIG143", "Keras files are read with h5py", where=name, todo=todo)], Exit.USAGE
+        ) from fault
     try:
         store: Any = h5py.File(source, "r")
         _check(store, store, name, [0])
@@ -151,4 +157,6 @@ def _json(text: Any, name: str) -> dict[str, Any]:
 def damaged(name: str, why: str) -> MigrateError:
     """MIG141, exit status 3."""
     todo = "save the model again: model.save('model.keras')"
-    return MigrateError([error("MIG141", "the Keras file is damaged or unsafe", where=name, why=why, todo=todo)], Exit.INPUT)
+    return MigrateError(
+        [error("MIG141", "the Keras file is damaged or unsafe", where=name, why=why, todo=todo)], Exit.INPUT
+    )

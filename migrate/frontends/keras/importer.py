@@ -128,7 +128,7 @@ def _laid(b: KerasBuilder, entry: Entry, call: Call, env: dict[Ref, Laid]) -> tu
     refs = _refs_of(call)
     given = [env[ref] for ref in refs]
     flats = {laid.flat for laid in given}
-    b.flat = next(iter(flats)) if len(flats) == 1 and entry.layout == "any" or entry.cls == "Dense" else None
+    b.flat = next(iter(flats)) if (len(flats) == 1 and entry.layout == "any") or entry.cls == "Dense" else None
     if b.flat is None:
         given = [b.unflattened(laid) for laid in given]
     alike = len({laid.value.rank for laid in given}) == 1

@@ -43,13 +43,17 @@ class KerasOracle:
     """A model that Keras 3 loads and runs on torch.
 
     Raises:
-        MigrateError: exit status 2, MIG508: Keras is not installed.
+        MigrateError: exit status 2, MIG511: Keras is not installed.
     """
 
     def __init__(self, file: KerasFile) -> None:
         if not has_keras():
-            todo = "install the extra [keras], or convert with --no-verify; the report then says that it is not verified"
-            raise MigrateError([error("MIG508", "Keras is not installed, which judges the package", todo=todo)], Exit.USAGE)
+            todo = (
+                "install the extra [keras], or convert with --no-verify; the report then says that it is not verified"
+            )
+            raise MigrateError(
+                [error("MIG511", "Keras is not installed, which judges the package", todo=todo)], Exit.USAGE
+            )
         self._file, self._model = file, parse_model(file.model, file.name)
         self._stored = find_variables(file, self._model, _names)
         self._worker = _Worker(file.path)
@@ -168,7 +172,8 @@ class _Worker:
         """
         assert self._process.stdin and self._process.stdout and self._process.stderr
         folder = Path(self._folder.name)
-        np.savez(folder / "question.npz", **dict(_numbered(given)))
+        numbered: dict[str, Any] = dict(_numbered(given))
+        np.savez(folder / "question.npz", **numbered)
         document = {"task": task, "names": list(given), "arguments": arguments}
         try:
             print(json.dumps(document), file=self._process.stdin, flush=True)
@@ -177,7 +182,9 @@ class _Worker:
             line = ""
         answer = json.loads(line) if line else {"fault": self._process.stderr.read().strip().rpartition("\n")[2]}
         if "fault" in answer:
-            what = error("MIG503", "the source's engine fails on its inputs", where="keras", why=str(answer["fault"])[:300])
+            what = error(
+                "MIG503", "the source's engine fails on its inputs", where="keras", why=str(answer["fault"])[:300]
+            )
             raise MigrateError([what], Exit.PARITY)
         with np.load(folder / "answer.npz") as arrays:
             return answer, {name: arrays[f"a{k}"] for k, name in enumerate(answer["names"])}

@@ -6,7 +6,9 @@ import re
 
 from migrate.frontends.keras.config import Path
 
-_NUMBERED = re.compile(r"[a-z0-9_]*?(conv[123]d|dense|normalization|activation|embedding|lstm|gru|rnn|bidirectional)(_\d+)?")
+_NUMBERED = re.compile(
+    r"[a-z0-9_]*?(conv[123]d|dense|normalization|activation|embedding|lstm|gru|rnn|bidirectional)(_\d+)?"
+)
 
 
 def scope_of(path: Path) -> Path:

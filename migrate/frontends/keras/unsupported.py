@@ -32,7 +32,11 @@ def unsupported_layers(model: ModelConfig) -> None:
         why = "a Lambda is program code inside of the file, which is never run"
         found = [error("MIG140", f"the {layer.cls} layer holds code", where=p, why=why, todo=todo) for p, layer in code]
         raise MigrateError(found, Exit.INPUT)
-    odd = [_refused(place, layer) for place, layer in layers if layer.is_custom or find(layer.cls, layer.is_operation) is None]
+    odd = [
+        _refused(place, layer)
+        for place, layer in layers
+        if layer.is_custom or find(layer.cls, layer.is_operation) is None
+    ]
     if odd:
         raise MigrateError(odd, Exit.UNSUPPORTED)
 

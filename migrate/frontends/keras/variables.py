@@ -124,7 +124,7 @@ def _listed(group: Any, file: str) -> Iterator[Any]:
     """The datasets of a group in the order of its attribute, which is cut into parts where it is long."""
     names = list(group.attrs.get("weight_names", ()))
     part = 0
-    while not names and f"weight_names{part}" in group.attrs or part:
+    while (not names and f"weight_names{part}" in group.attrs) or part:
         chunk = group.attrs.get(f"weight_names{part}")
         if chunk is None:
             break

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ class Held(nn.Module):
 
     def __init__(self, model: Any, variables: Mapping[str, Any]) -> None:
         super().__init__()
-        self.runs: tuple[Callable[..., Any], ...] = (model,)  # a tuple, so that the model's own tensors are not listed too
+        self.runs: tuple[Callable[..., Any], ...] = (
+            model,
+        )  # a list, so that the model's own tensors are not listed too
         for name, variable in variables.items():
             if variable.trainable:
                 self.register_parameter(_key(name), variable.value)
@@ -34,7 +37,11 @@ class Held(nn.Module):
 
     def forward(self, *inputs: Tensor) -> list[Tensor]:
         """The outputs, flat."""
-        return flat(self.runs[0](list(inputs) if len(inputs) > 1 else inputs[0], training=self.training))
+        return flat(self.runs[0](_as_called(inputs), training=self.training))
+
+
+def _as_called(inputs: Sequence[Tensor]) -> Any:
+    return list(inputs) if len(inputs) > 1 else inputs[0]
 
 
 def _key(name: str) -> str:
@@ -43,8 +50,7 @@ def _key(name: str) -> str:
 
 def flat(result: Any) -> list[Tensor]:
     """The tensors of a structure in Keras's order."""
-    import keras
-
+    keras: Any = import_module("keras")
     return list(keras.tree.flatten(result))
 
 
@@ -52,10 +58,9 @@ class Session:
     """A loaded model, in its own precision and in float64."""
 
     def __init__(self, path: str) -> None:
-        import keras
-
-        self.keras = keras
-        self.model: Any = keras.saving.load_model(path, compile=False, safe_mode=True)
+        self.keras: Any = import_module("keras")
+        self.model: Any = self.keras.saving.load_model(path, compile=False, safe_mode=True)
+        count_no_padding(self.keras, self.model)
         self.names: list[str] = []
 
     def open(self, variables: list[str]) -> Answer:
@@ -78,7 +83,8 @@ class Session:
         index = int(name.rpartition(" ")[2])
         if name.startswith("output "):
             return outputs[index]
-        operation = flat(self.model.outputs)[index]._keras_history.operation
+        output: Any = flat(self.model.outputs)[index]
+        operation = output._keras_history.operation
         with _without_activation(self.keras, operation):
             return Held(self.model, {}).eval()(*inputs)[index]
 
@@ -112,11 +118,34 @@ class Session:
         if not model.built:
             model.build(self.model.input_shape)
         model.set_weights(self.model.get_weights())
+        count_no_padding(self.keras, model)
         for layer in model._flatten_layers():
             for attribute in ("rate", "dropout", "recurrent_dropout", "stddev"):
                 if isinstance(getattr(layer, attribute, None), float):
                     setattr(layer, attribute, 0.0)
         return model
+
+
+def count_no_padding(keras: Any, model: Any) -> None:
+    """Let average pooling with SAME padding count what lies in the image alone, as Keras does on its other backends.
+
+    On torch, where SAME adds more at the end than at the beginning, Keras repeats the edge and counts it.
+    """
+    kinds = (keras.layers.AveragePooling1D, keras.layers.AveragePooling2D)
+    for layer in model._flatten_layers():
+        if isinstance(layer, kinds) and layer.padding == "same" and layer.data_format == "channels_last":
+            layer.call = _mean_inside(keras, layer)
+
+
+def _mean_inside(keras: Any, layer: Any) -> Callable[[Any], Any]:
+    def call(inputs: Any) -> Any:
+        ones = torch.ones((*layer.pool_size, inputs.shape[-1], 1), dtype=inputs.dtype, device=inputs.device)
+        sums, counts = (
+            keras.ops.depthwise_conv(x, ones, layer.strides, "same") for x in (inputs, torch.ones_like(inputs))
+        )
+        return sums / counts
+
+    return call
 
 
 def _in_double(item: Any) -> Any:
@@ -162,7 +191,7 @@ def _of_samples(old: Tensor, new: Tensor, momentum: float, count: list[int]) -> 
 
 
 @contextmanager
-def _without_activation(keras: Any, operation: Any) -> Iterator[None]:
+def _without_activation(keras: Any, operation: Any) -> Generator[None]:
     """The last layer without its softmax or sigmoid."""
     if isinstance(operation, keras.layers.Softmax):
         call = operation.call
@@ -177,7 +206,7 @@ def _without_activation(keras: Any, operation: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _with(variables: Mapping[str, Any], replaced: Mapping[str, Any]) -> Iterator[None]:
+def _with(variables: Mapping[str, Any], replaced: Mapping[str, Any]) -> Generator[None]:
     """Variables with other content inside. What ends in `/zero` is a bias that torch's layer adds to Keras's own."""
     before = {name: variable.value.detach().clone() for name, variable in variables.items()}
     added = {k.removesuffix("/zero"): v for k, v in replaced.items() if k.endswith("/zero")}
@@ -225,13 +254,14 @@ def main() -> None:
     session: Session | None = None
     for line in sys.stdin:
         question = json.loads(line)
-        with np.load(folder / "question.npz") as arrays:
-            given = {name: arrays[f"a{k}"] for k, name in enumerate(question["names"])}
+        with np.load(folder / "question.npz") as stored:
+            given = {name: stored[f"a{k}"] for k, name in enumerate(question["names"])}
         try:
             session = session or Session(path)
             tensors = (given,) if question["task"] != "open" else ()
             answer, found = getattr(session, question["task"])(*tensors, **question["arguments"])
-            np.savez(folder / "answer.npz", **{f"a{k}": np.asarray(v) for k, v in enumerate(found.values())})
+            arrays: dict[str, Any] = {f"a{k}": np.asarray(v) for k, v in enumerate(found.values())}
+            np.savez(folder / "answer.npz", **arrays)
             answer = {**answer, "names": list(found)}
         except Exception as fault:  # whatever Keras raises
             answer = {"fault": f"{type(fault).__name__}: {fault}"}

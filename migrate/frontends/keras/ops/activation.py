@@ -24,7 +24,10 @@ def name_of(activation: Any) -> str:
         Unsupported: it is a function of the user's.
     """
     if isinstance(activation, dict):
-        own = activation.get("registered_name") in (None, "function") or activation.get("module") in ("builtins", "keras")
+        own = activation.get("registered_name") in (None, "function") or activation.get("module") in (
+            "builtins",
+            "keras",
+        )
         config: Any = activation.get("config")
         name = config if isinstance(config, str) else activation.get("class_name")
         if not own and not str(activation.get("module")).startswith("keras"):

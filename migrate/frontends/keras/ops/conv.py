@@ -61,11 +61,11 @@ def _conv(b: KerasBuilder, x: Value, kernel: Value, bias: Value | None, options:
     rank = x.rank - 2
     strides, dilation = spread(options["strides"], rank), spread(options["dilation_rate"], rank)
     size: Any = kernel.shape[2:]
-    pads: list[Size] = [0] * 2 * rank
+    pads: list[Size] = [0 for _ in range(2 * rank)]
     if options["padding"] == "same":
         pads = same_pads(x, size, strides, dilation)
     elif options["padding"] == "causal":
-        pads = [(size[0] - 1) * dilation[0], 0]
+        pads[0] = (size[0] - 1) * dilation[0]
     x, own = padded(b, x, pads)
     named: dict[str, Any] = {"stride": strides} if set(strides) != {1} else {}
     named |= {"padding": own} if any(own) else {}

@@ -19,7 +19,9 @@ def _windows(x: Value, pool_size: Any, strides: Any) -> tuple[int, tuple[int, ..
 
 
 @keras_layer("MaxPooling1D", "MaxPooling2D", "MaxPooling3D", layout="first")
-def keras_max_pooling(b: KerasBuilder, x: Value, *, pool_size: Any, strides: Any = None, padding: str = "valid") -> Value:
+def keras_max_pooling(
+    b: KerasBuilder, x: Value, *, pool_size: Any, strides: Any = None, padding: str = "valid"
+) -> Value:
     """The largest element of each window."""
     rank, size, steps = _windows(x, pool_size, strides)
     own: tuple[int, ...] = ()
