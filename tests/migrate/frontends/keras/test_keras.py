@@ -89,4 +89,4 @@ def test_conversion_imports_neither_keras_nor_tensorflow(tmp_path: Path) -> None
 @pytest.mark.slow
 def test_a_package_learns_as_keras_does(tmp_path: Path) -> None:
     report = migrate.convert(saved(small_cnn(), tmp_path / "cnn.keras"), "cpu", tmp_path / "out")
-    assert report.status == Exit.OK
+    assert report.verdict.outcome == "verified"
