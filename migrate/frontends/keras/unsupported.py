@@ -80,7 +80,7 @@ def regularisers(model: ModelConfig) -> list[Diagnostic]:
                 places.setdefault(f"{key} {name}", []).append("/".join(path))
     return [
         Diagnostic(
-            code="MIG327",
+            code="MIG340",
             severity="warning",
             what=f"{kind} is not carried over",
             where=f"{len(found)} layers, first {found[0]}",
