@@ -29,7 +29,7 @@ class Importer:
 
     builder: KerasBuilder
     table: Any
-    given: dict[str, tuple[int, ...]]
+    given: dict[str, tuple[int | str, ...]]
     symbols: dict[str, Any] = field(default_factory=dict[str, Any])
     current: tuple[Path, LayerConfig] | None = None
 
@@ -85,15 +85,16 @@ class Importer:
             self.builder.graph.batch = value.shape[0]
         return value
 
-    def _size(self, name: str, axis: int, declared: tuple[Any, ...], given: tuple[int, ...] | None) -> Any:
+    def _size(self, name: str, axis: int, declared: tuple[Any, ...], given: tuple[int | str, ...] | None) -> Any:
         if axis == 0:
             return ("batch", BATCH)  # one that is fixed is a number of the example's, as elsewhere
         if declared[axis] is not None:
             return int(declared[axis])
-        if given is not None:
+        if given is not None and isinstance(given[axis], int):
             return given[axis]
         spatial = SPATIAL.get(len(declared), ())
-        symbol = spatial[axis - 1] if axis - 1 < len(spatial) else f"{name}_{axis}"
+        usual = spatial[axis - 1] if axis - 1 < len(spatial) else f"{name}_{axis}"
+        symbol = usual if given is None else str(given[axis])
         free = self.symbols.setdefault(symbol, self.table[len(self.symbols) % len(self.table)])
         return (symbol, free)
 
@@ -152,7 +153,7 @@ def _result(b: KerasBuilder, made: Any) -> Laid:
     return Laid(made, b.first and made.rank > 2, b.flat)
 
 
-def load_keras(file: KerasFile, input_shapes: dict[str, tuple[int, ...]] | None = None) -> Graph:
+def load_keras(file: KerasFile, input_shapes: dict[str, tuple[int | str, ...]] | None = None) -> Graph:
     """Read a model into the common graph.
 
     Args:
