@@ -60,7 +60,7 @@ def keras_normalization(
     b: KerasBuilder, x: Value, *, axis: Any = -1, mean: Any = None, variance: Any = None, invert: bool = False
 ) -> Value:
     """By the data's mean and deviation, which are no parameters."""
-    if mean is not None or variance is not None or invert or axis not in (-1, [-1], x.rank - 1):
+    if mean is not None or variance is not None or invert or axis not in (-1, [-1], x.rank - 1, [x.rank - 1]):
         raise Unsupported("another axis than the last, given statistics, or the inverse")
     size = Step("reshape", (x.shape[-1],))
     deviation = b.maximum(b.sqrt(b.variable("variance", size)), b.static(1e-7, "float32"))

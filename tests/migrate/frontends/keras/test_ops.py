@@ -50,6 +50,7 @@ TABLE: dict[str, tuple[tuple[int | None, ...], Layers]] = {
     "softmax of channels": (IMAGE, lambda x: L.Softmax()(L.Conv2D(3, 1)(x))),
     "rescaling": (IMAGE, L.Rescaling(1 / 127.5, offset=-1)),
     "prelu shared": (IMAGE, lambda x: L.PReLU(shared_axes=[1, 2])(L.Conv2D(3, 1)(x))),
+    "normalization": (IMAGE, L.Normalization()),
     "prelu": (IMAGE, L.PReLU()),
     "merging": (ROW, lambda x: L.Average()([L.Maximum()([x, L.ELU()(x)]), L.Minimum()([x, L.LeakyReLU()(x)])])),
     "operations": (ROW, lambda x: (L.Dense(6)(x) - x) * 2.0 + keras.ops.relu(x)),
