@@ -29,17 +29,13 @@ def __getattr__(name: str) -> Any:
 
 def open_onnx(source: Path | Any) -> Any:
     """The onnx-ir model of a path or a `ModelProto`, checked, with local functions inlined."""
-    import onnx_ir as ir
-
-    from migrate.frontends.onnx.labels import numbers_only, without_map_types
-    from migrate.frontends.onnx.reader import check_model, inline_functions, read_model
+    from migrate.frontends.onnx.labels import numbers_only
+    from migrate.frontends.onnx.reader import check_model, inline_functions, parsed, read_model
 
     if isinstance(source, Path):
         return numbers_only(inline_functions(read_model(source), source))
     path = Path("model.onnx")
-    return numbers_only(
-        inline_functions(check_model(ir.from_proto(without_map_types(source)), path, external=False), path)
-    )
+    return numbers_only(inline_functions(check_model(parsed(source, path), path, external=False), path))
 
 
 def load_onnx(

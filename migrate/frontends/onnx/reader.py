@@ -15,6 +15,7 @@ from migrate.frontends.onnx.labels import without_map_types
 from migrate.frontends.onnx.structure import faults, order_nodes, tensors_of
 
 _SHOWN = 5
+_LARGEST_OPSET = 2**31 - 1  # an opset is compared with those of schemas, which are 32-bit numbers
 
 
 def read_model(path: Path) -> ir.Model:
@@ -26,15 +27,27 @@ def read_model(path: Path) -> ir.Model:
     try:
         if path.stat().st_size == 0:
             raise _refuse("MIG102", path, "the file is empty")
-        model = ir.from_proto(without_map_types(onnx.load(path, load_external_data=False)))
+        model = parsed(onnx.load(path, load_external_data=False), path)
         ir.external_data.set_base_dir(model.graph, path.parent)
     except OSError as fault:
         raise _refuse("MIG101", path, fault.strerror or str(fault)) from fault
     except MigrateError:
         raise
-    except Exception as fault:  # the protobuf parser and onnx-ir raise many kinds for broken bytes
+    except Exception as fault:  # the protobuf parser raises many kinds for broken bytes
         raise _refuse("MIG102", path, _first_line(fault)) from fault
     return check_model(model, path)
+
+
+def parsed(proto: onnx.ModelProto, path: Path) -> ir.Model:
+    """The model of a message.
+
+    Raises:
+        MigrateError: exit status 3, MIG102: its parts do not fit together.
+    """
+    try:
+        return ir.from_proto(without_map_types(proto))
+    except Exception as fault:  # onnx-ir raises many kinds
+        raise _refuse("MIG102", path, _first_line(fault)) from fault
 
 
 def check_model(model: ir.Model, path: Path, *, external: bool = True) -> ir.Model:
@@ -49,6 +62,8 @@ def check_model(model: ir.Model, path: Path, *, external: bool = True) -> ir.Mod
         raise _refuse("MIG102", path, "it holds no graph with nodes and outputs")
     if not any(model.opset_imports.values()):
         raise _refuse("MIG102", path, "it declares no opset")
+    if wrong := [version for version in model.opset_imports.values() if not 0 <= version <= _LARGEST_OPSET]:
+        raise _refuse("MIG102", path, f"it declares opset {wrong[0]}")
     for name, tensor in tensors_of(model):
         if isinstance(tensor, ir.ExternalTensor):
             _check_external(name, tensor, path, external)

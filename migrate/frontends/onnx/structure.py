@@ -66,6 +66,9 @@ def _constants(graph: ir.Graph) -> Iterator[str]:
         count = len(node.attributes)
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx") and count != 1:
             yield f"constant {_output_name(node)!r} has {f'{count} values' if count else 'no value'}"
+        for attribute in node.attributes.values() if node.op_type == "Constant" else ():
+            if (attribute.name == "value") != (attribute.type is ir.AttributeType.TENSOR):
+                yield f"constant {_output_name(node)!r} is of another type than its attribute {attribute.name!r} says"
 
 
 def _output_name(node: ir.Node) -> str:

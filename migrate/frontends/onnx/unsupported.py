@@ -32,7 +32,7 @@ def unsupported_nodes(model: ir.Model) -> list[Diagnostic]:
     """Every node that no handler takes, and every attribute or input that its handler does not know."""
     found: list[Diagnostic] = []
     for node in nodes_of(model.graph):
-        if node.op_type == "Constant":
+        if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
             continue
         entry = entry_for(model, node)
         kind = f"{node.domain}::{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type

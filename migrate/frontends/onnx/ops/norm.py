@@ -13,6 +13,8 @@ def batch_norm(
     b: OnnxBuilder, X: Value, scale: Value, B: Value, mean: Value, var: Value, epsilon: float, momentum: float
 ) -> Value:
     """The graph's op; the momentum, stored as a float32, is given back its few digits."""
+    if not all(value.is_float for value in (X, scale, B, mean, var)):
+        raise Unsupported("a BatchNormalization of integers")
     return b.batch_norm(X, mean, var, scale, B, training=False, momentum=round(1 - momentum, 6), eps=epsilon)
 
 

@@ -157,6 +157,13 @@ def _reversed(size: Any, start: Any, stop: Any, step: int) -> slice:
     return slice(places[-1], places[0] + 1, -step if step != -1 else None) if places else slice(0, 0)
 
 
+def matched(begins: Sequence[Any], ends: Sequence[Any], steps: Sequence[Any]) -> list[tuple[Any, Any, Any]]:
+    """A begin, an end and a step for each axis."""
+    if not len(begins) == len(ends) == len(steps):
+        raise InferenceError(f"{len(begins)} begins, {len(ends)} ends and {len(steps)} steps of a slice")
+    return list(zip(begins, ends, steps, strict=True))
+
+
 @onnx_op("Slice", since=10)
 def onnx_slice(
     b: OnnxBuilder, data: Value, starts: Value, ends: Value, axes: Value | None = None, steps: Value | None = None
@@ -165,14 +172,14 @@ def onnx_slice(
     begin, end = b.numbers(starts), b.numbers(ends)
     step = b.numbers(steps) if steps is not None else [1] * len(begin)
     dims = b.numbers(axes) if axes is not None else range(len(begin))
-    return cut(b, data, list(dims), list(zip(begin, end, step, strict=True)))
+    return cut(b, data, list(dims), matched(begin, end, step))
 
 
 @onnx_op("Slice", since=1)
 def onnx_slice_1(b: OnnxBuilder, data: Value, *, starts: Any, ends: Any, axes: Any = None) -> Value:
     """Bounds are attributes."""
     dims = axes if axes is not None else range(len(starts))
-    return cut(b, data, list(dims), [(s, e, 1) for s, e in zip(starts, ends, strict=True)])
+    return cut(b, data, list(dims), matched(starts, ends, [1] * len(starts)))
 
 
 def into_parts(b: OnnxBuilder, x: Value, sizes: Sequence[Any] | None, axis: int, parts: int) -> Any:
