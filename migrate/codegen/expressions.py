@@ -224,8 +224,9 @@ def _hint(node: Node) -> str:
 
 
 def _equal_parts(node: Node, sizes: Any) -> Any:
-    """One size where all parts have it."""
-    return same(sizes) if len(sizes) == len(node.outputs) and isinstance(same(sizes), int) else sizes
+    """One size where all parts have it; of size 0 torch would make but one part."""
+    size = same(sizes)
+    return size if len(sizes) == len(node.outputs) and isinstance(size, int) and size else sizes
 
 
 def _prefix(module: str) -> str:

@@ -30,6 +30,9 @@ def pad(
         return b.pad(x, around, value=value) if value else b.pad(x, around)
     if mode not in PAD_MODES:
         raise Unsupported(f"padding mode {mode!r}")
+    known = [size for size in around if isinstance(size, int)]
+    if mode == "wrap" and min(known, default=0) < 0 < max(known, default=0):
+        raise Unsupported("wrapping round an axis that is cut as well: engines differ in what is wrapped")
     return b.pad(x, around, mode=PAD_MODES[mode]) if _native(x, begins, ends, mode) else b.pad_axes(x, around, mode)
 
 

@@ -104,6 +104,10 @@ def resampled(b: OnnxBuilder, x: Value, to: Extent, rule: Rule) -> Value:
         return b.interpolate(x, **call)
     if rule.coordinates in ("align_corners", "tf_crop_and_resize") and not to.follows:
         raise Unsupported("a Resize whose scale gives a size that is not whole, with aligned corners: engines differ")
+    if rule.mode == "nearest" and rule.coordinates == "half_pixel_symmetric" and rule.nearest in ("floor", "ceil"):
+        raise Unsupported(
+            "a nearest Resize of symmetric half pixels by floor or ceil, where rounding decides: engines differ"
+        )
     if rule.mode != "nearest" and not x.is_float:
         raise Unsupported(f"a {rule.mode} Resize of {x.dtype}")
     fields = ("nearest", "cubic_coeff", "exclude_outside", "antialias", "roi", "outside_value")

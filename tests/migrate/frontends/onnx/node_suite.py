@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 import onnx
+import onnx.helper
 import onnx.numpy_helper
 import onnx_ir as ir
 import torch
@@ -82,7 +83,7 @@ def run(case: Any) -> Result:
     if first.status != "refused":
         return first
     second = attempt(case, *with_constants(model, feeds), outputs)
-    return second if second.status != "refused" else first
+    return second if second.status != "refused" or "must be a constant" in first.why else first
 
 
 def with_constants(model: onnx.ModelProto, given: list[Any]) -> tuple[onnx.ModelProto, list[Any]]:
@@ -95,8 +96,8 @@ def with_constants(model: onnx.ModelProto, given: list[Any]) -> tuple[onnx.Model
             kept.append(value)
             feeds.append(found)
         else:
-            stored = onnx.numpy_helper.from_array(np.asarray(found), value.name)
-            made.graph.initializer.append(stored)
+            kind = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+            made.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(found).astype(kind), value.name))
     del made.graph.input[:]
     made.graph.input.extend(kept)
     return made, feeds
