@@ -69,7 +69,7 @@ def _taken_apart(graph: onnx.GraphProto, value: onnx.ValueInfoProto, data: Any) 
         graph.output.append(helper.make_empty_tensor_value_info(name))
         return [data]
     for i in range(len(data)):
-        place = numpy_helper.from_array(np.int64(i), f"{name}_place_{i}")
+        place = numpy_helper.from_array(np.array(i), f"{name}_place_{i}")
         graph.node.append(helper.make_node("Constant", [], [place.name], value=place))
         graph.node.append(helper.make_node("SequenceAt", [name, place.name], [f"{name}_{i}"]))
         graph.output.append(helper.make_empty_tensor_value_info(f"{name}_{i}"))
