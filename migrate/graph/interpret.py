@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from migrate.graph.infer import torch_dtype
+from migrate.graph.infer import InferenceError, torch_dtype
 from migrate.graph.ir import Arg, Block, ByMode, Graph, Node, Value, sizes_in, tensors_in
 from migrate.graph.sizes import Dim, SizeOf, apply
 
@@ -132,7 +132,10 @@ def elements_of(value: Value) -> tuple[list[Value], Any] | None:
         env[weight] = torch.arange(start, start + math.prod(shape)).reshape(shape)
         start += math.prod(shape)
     run = _Run(env)
-    run.execute([*nodes])
+    try:
+        run.execute([*nodes])
+    except RuntimeError as fault:  # a slice with an impossible step, say
+        raise InferenceError(str(fault)) from fault
     return weights, run.get(value).numpy()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import onnx_ir as ir
 
 from migrate.errors import Exit, MigrateError, error
+from migrate.frontends.onnx.invalid import invalid
 from migrate.frontends.onnx.lift import place
 from migrate.frontends.onnx.narrow import CARRIERS, HALF, MOVES, dtype_name, follow
 from migrate.frontends.onnx.registry import Entry, Unsupported
@@ -255,6 +256,11 @@ def attempt(
         raise _failed("MIG305", "the graph depends on the input's sizes", builder, str(fault)) from fault
     except Unsupported as fault:
         raise _failed("MIG203", "cannot be expressed exactly", builder, fault.reason, fault.todo) from fault
+    except Exception as fault:
+        # A handler trusts that a node is what its schema says; where ONNX itself says that it is not, that is the reason.
+        if why := invalid(model):
+            raise _failed("MIG102", "not a valid ONNX model", builder, why, status=Exit.INPUT) from fault
+        raise
 
 
 def _add_input(importer: Importer, item: InputSizes, plan: Plan, symbol: str | None, baked: bool) -> None:
@@ -278,8 +284,9 @@ def _add_input(importer: Importer, item: InputSizes, plan: Plan, symbol: str | N
         builder.graph.batch_axes[made.name] = axis
 
 
-def _failed(code: str, what: str, builder: Builder, why: str, todo: str = "") -> MigrateError:
-    status = Exit.UNSUPPORTED
+def _failed(
+    code: str, what: str, builder: Builder, why: str, todo: str = "", status: Exit = Exit.UNSUPPORTED
+) -> MigrateError:
     return MigrateError([error(code, what, where=", ".join(builder.origin), why=why, todo=todo)], status)
 
 

@@ -110,12 +110,15 @@ def _check_external(name: str, tensor: ir.ExternalTensor, path: Path, external: 
     if not external:
         raise _refuse("MIG101", path, f"the data of {name!r} lies in a file: give the model's path, or load the data")
     folder = path.parent.resolve()
-    place = (folder / tensor.location).resolve()
+    try:
+        place = (folder / tensor.location).resolve()
+        found = place.is_file() and place.stat().st_size
+    except (OSError, ValueError) as fault:  # a name too long, or with characters that no name has
+        raise _refuse("MIG103", path, f"external data of {name!r} has no possible place: {fault}") from fault
     if not place.is_relative_to(folder) or Path(tensor.location).is_absolute():
         raise _refuse("MIG103", path, f"external data of {name!r} points outside its folder")
     offset, length = tensor.offset or 0, tensor.length or tensor.nbytes
-    fits = offset >= 0 and length >= tensor.nbytes and place.is_file() and place.stat().st_size >= offset + length
-    if not fits:
+    if offset < 0 or length < tensor.nbytes or not found or found < offset + length:
         raise _refuse("MIG101", path, f"external data {tensor.location!r} of {name!r} is missing or too short")
 
 

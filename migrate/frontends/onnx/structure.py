@@ -1,7 +1,8 @@
 """Whether a model is what ONNX calls a graph: names that are text, values that exist, tensors that hold what they declare,
 nodes in an order in which they can run. That no value is defined twice, onnx-ir sees to.
 
-Knows no operator. `onnx.checker` is not used: it reads the whole file again, and refuses files that every engine runs.
+Knows operators by their schemas alone. `onnx.checker` is not used: it reads the whole file again, and refuses files that
+every engine runs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 
 import onnx_ir as ir
 
+from migrate.frontends.onnx.attributes import attribute_faults
+
 
 def faults(model: ir.Model) -> Iterator[str]:
     """What makes the model invalid, in words."""
@@ -18,6 +21,7 @@ def faults(model: ir.Model) -> Iterator[str]:
     for graph in graphs_of(model):
         yield from _undefined(graph)
         yield from _constants(graph)
+        yield from attribute_faults(model, graph)
     for name, tensor in tensors_of(model):
         if not isinstance(tensor, ir.ExternalTensor) and (why := _unreadable(tensor)):
             yield f"tensor {name!r} cannot be read: {why}"

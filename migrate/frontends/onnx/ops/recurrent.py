@@ -9,7 +9,7 @@ import numpy as np
 
 from migrate.frontends.onnx.importer import OnnxBuilder
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
-from migrate.graph import Step, Value, batch
+from migrate.graph import InferenceError, Step, Value, batch
 from migrate.graph.interpret import elements_of
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
@@ -93,6 +93,8 @@ def _taken(places: Any, size: int) -> list[Step]:
 
 def flat_weights(b: OnnxBuilder, W: Value, R: Value, B: Value | None, order: tuple[int, ...]) -> list[Value]:
     """For each direction W, R and the two biases, as `torch.nn.RNNBase` lists them."""
+    if W.rank != 3 or R.rank != 3:
+        raise InferenceError(f"weights of the ranks {W.rank} and {R.rank}, where the operator has two of rank 3")
     rows: Any = W.shape[1]
     listed: list[Value] = []
     for direction in range(int(W.shape[0])):  # pyright: ignore[reportArgumentType]
@@ -123,6 +125,8 @@ def layer_of(
     layout: int,
 ) -> Layer:  # fmt: skip
     """Gather what the three operators share; states that are not given are zero for every sample."""
+    if X.rank != 3:
+        raise InferenceError(f"a sequence of rank {X.rank}, where the operator takes one of rank 3")
     backwards = DIRECTIONS[direction]
     time, rows = (1, 0) if layout else (0, 1)
     states: list[Value] = []
