@@ -10,7 +10,7 @@ export ORT_DISABLE_TELEMETRY = 1
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,keras]"
 	touch $@
 
 demo: .venv/ready
