@@ -155,7 +155,7 @@ def onnx_lp_pool(
     b: OnnxBuilder,
     X: Value,
     *,
-    kernel_shape: Any,
+    kernel_shape: Any = None,
     auto_pad: str = "NOTSET",
     ceil_mode: int = 0,
     dilations: Any = None,
@@ -164,6 +164,8 @@ def onnx_lp_pool(
     strides: Any = None,
 ) -> Value:
     """The p-norm of absolute values; torch's own lacks the absolute value and padding."""
+    if kernel_shape is None:
+        raise Unsupported("a LpPool without kernel_shape, which its first schema allows and nowhere explains")
     rank = spatial_rank(X)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
     around: list[Any] = resolve_pads(X, rank, auto_pad, pads, kernel_shape, strides, dilations)

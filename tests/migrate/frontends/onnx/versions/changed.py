@@ -52,6 +52,7 @@ SAME_AS: list[tuple[Case, Case]] = [
     (old("Gemm", X[0, 0], x(5, 3), x(4, 3), opset=1, alpha=0.5), old("Gemm", X[0, 0], x(5, 3), x(4, 3), opset=13, alpha=0.5)),
     (old("Gemm", X[0, 0], x(5, 3), x(3), opset=6, beta=2.0, broadcast=1),
      old("Gemm", X[0, 0], x(5, 3), x(3), opset=13, beta=2.0)),
+    (old("Gemm", X[0, 0], x(5, 3), x(3), opset=6, broadcast=1), old("Gemm", X[0, 0], x(5, 3), x(3), opset=13)),
     (old("GlobalLpPool", X, opset=1, p=3.0), old("GlobalLpPool", X, opset=2, p=3)),
     (old("GlobalLpPool", X, opset=22, p=3), old("GlobalLpPool", X, opset=2, p=3)),
     *((old(op, *inputs, opset=1, hidden_size=4), old(op, *inputs, opset=14, hidden_size=4))
