@@ -6,6 +6,7 @@ Must not know how settings are stored.
 
 from __future__ import annotations
 
+import glob
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -99,7 +100,9 @@ def _optimizer(made: Carried, fact: OptimizerFact) -> None:
     made.tables["optimizer"] = {"name": name, **table, "decayed": "all", "clip_norm": 0.0}
     groups = [_group(group, _base(first)) for group in fact.groups[1:] if group.parameters]
     if fact.untrained:
-        groups.append({"parameters": list(fact.untrained), "lr_ratio": 0.0, "weight_decay": 0.0})
+        groups.append(
+            {"parameters": [glob.escape(key) for key in fact.untrained], "lr_ratio": 0.0, "weight_decay": 0.0}
+        )
     if groups:
         made.tables["optimizer"]["groups"] = groups
 
@@ -112,7 +115,7 @@ def _base(settings: Mapping[str, Any]) -> float:
 def _group(group: GroupFact, lr: float) -> dict[str, Any]:
     ratio = _base(group.settings) / lr if lr else 1.0
     decay = group.settings.get("weight_decay", 0.0)
-    return {"parameters": list(group.parameters), "lr_ratio": ratio, "weight_decay": decay}
+    return {"parameters": [glob.escape(key) for key in group.parameters], "lr_ratio": ratio, "weight_decay": decay}
 
 
 def _left_out(group: GroupFact, first: Mapping[str, Any], name: str) -> Iterator[str]:

@@ -45,14 +45,3 @@ def no_differences() -> Diagnostic:
         what="differences of the source in float32 were not taken",
         why="they are supporting evidence, and this model is costly to run",
     )
-
-
-def no_loop() -> Diagnostic:
-    """That the user's own training could not be repeated."""
-    return Diagnostic(
-        code="MIG509",
-        severity="note",
-        what="the losses of the source's own training were not compared",
-        why="the factory returned no batch of inputs and targets",
-        todo="return batch = (inputs, targets) beside the optimizer and the loss",
-    )

@@ -26,7 +26,7 @@ from migrate.verify.golden import (
 )
 from migrate.verify.learning import TRAINED, learning_rows, state_rows
 from migrate.verify.locate import first_difference, module_of
-from migrate.verify.notes import no_differences, no_loop, not_located, parity
+from migrate.verify.notes import no_differences, not_located, parity
 from migrate.verify.overrides import conflicts, perturbed_overrides
 from migrate.verify.process import ask_package, verify_package
 from migrate.verify.user_loop import user_loop_rows
@@ -126,9 +126,7 @@ def _verify(run: _Run, batches: Sequence[int]) -> None:
     if all(row.passed for row in run.rows if row.decides):
         _learning(run, _largest(run, goldens))
     if run.plan.carried and all(row.passed for row in run.rows if row.decides):
-        found = list(user_loop_rows(run.oracle, run.ask))
-        run.rows += found
-        run.diagnostics += [] if found else [no_loop()]
+        run.rows += user_loop_rows(run.oracle, run.ask)
     if all(row.passed for row in run.rows if row.decides):
         _accept(run, goldens)
     if not all(row.passed for row in run.rows if row.decides):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -41,18 +42,22 @@ def parameter_groups(model: nn.Module, settings: OptimizerSettings) -> list[dict
     ]
     decayed: dict[str, Any] = {"params": [], "weight_decay": settings.weight_decay}
     free: dict[str, Any] = {"params": [], "weight_decay": 0.0}
+    aliases: defaultdict[int, list[str]] = defaultdict(list)  # of one that is tied
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        aliases[id(parameter)].append(name)
     idle = {pattern for g in settings.groups for pattern in g.parameters}
     for name, parameter in model.named_parameters():
+        names = aliases[id(parameter)]
+        matching = [[p for p in g.parameters if any(fnmatchcase(n, p) for n in names)] for g in settings.groups]
+        idle -= {pattern for patterns in matching for pattern in patterns}
         if not parameter.requires_grad:
             continue
-        matching = [[p for p in g.parameters if fnmatchcase(name, p)] for g in settings.groups]
-        idle -= {pattern for patterns in matching for pattern in patterns}
         exempt = id(parameter) in norms or _is_vector(parameter) or name.rpartition(".")[2].startswith("bias")
         rest = free if exempt and settings.decayed == "weights" else decayed
         group = next((g for g, found in zip(named, matching, strict=True) if found), rest)
         group["params"].append((name, parameter))
     if idle:
-        raise PackageError(f"optimizer.groups: no trained parameter is called {min(idle)!r}")
+        raise PackageError(f"optimizer.groups: no parameter is called {min(idle)!r}")
     groups = [group for group in (*named, decayed, free) if group["params"]]
     if not groups:
         raise PackageError("the model has no trainable parameter; see --trainable of the conversion")

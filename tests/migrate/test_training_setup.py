@@ -89,6 +89,14 @@ def test_groups_keep_their_ratio_under_a_warm_up_from_nothing() -> None:
     assert (carried.tables["optimizer"]["lr"], group["lr_ratio"]) == (0.01, pytest.approx(5.0))
 
 
+def test_a_name_is_no_pattern() -> None:
+    module = nn.ModuleDict({"a[0]": nn.Linear(2, 2), "a0": nn.Linear(2, 2)})
+    groups = [{"params": module["a0"].parameters()}, {"params": module["a[0]"].parameters(), "lr": 0.2}]
+    setup, _ = read_setup(module, {"optimizer": torch.optim.SGD(groups, lr=0.1)})
+    optimizer = build_optimizer(module, from_tables(carry(setup).tables).optimizer)
+    assert optimizer.param_groups[0]["param_names"] == ["a[0].weight", "a[0].bias"]
+
+
 def test_a_schedule_for_each_group_is_said_to_be_lost() -> None:
     def groups(module: Any) -> torch.optim.Optimizer:
         return torch.optim.AdamW([{"params": module.body.parameters()}, {"params": module.head.parameters()}], lr=0.01)

@@ -97,9 +97,10 @@ class WorkerEngine:
         found = self._ask("engine:task_run", given)
         return [found[f"output/{i}"] for i in range(len(found))]
 
-    def loop(self, steps: int) -> Tensors:
-        """The losses of the user's own training loop, and the batch that it ran on."""
-        return self._ask("engine_loop:task_loop", {}, steps=steps)
+    def loop(self, steps: int) -> Tensors | str:
+        """The losses of the user's own training loop and the batch that it ran on, or why the loop fails."""
+        fault = self.worker.ask("engine_loop:task_loop", steps=steps).get("fault")
+        return fault or self._answer()
 
     def learn(self, inputs: Sequence[Tensor], seed: int, outputs: Sequence[int]) -> Tensors:
         """What `runtime.verify.learning` measures, of the `outputs` in training mode; of all where that names none."""
@@ -107,11 +108,16 @@ class WorkerEngine:
         return self._ask("engine:task_learn", given, seed=seed, outputs=list(outputs))
 
     def _ask(self, task: str, given: Tensors, **arguments: Any) -> Tensors:
-        from migrate.frontends.pytorch.worker_program import read_tensors, write_tensors
+        from migrate.frontends.pytorch.worker_program import write_tensors
 
-        question, answer = self.worker.folder / "question.safetensors", self.worker.folder / "answer.safetensors"
-        write_tensors(given, question)
+        write_tensors(given, self.worker.folder / "question.safetensors")
         self.worker.ask(task, **arguments)
+        return self._answer()
+
+    def _answer(self) -> Tensors:
+        from migrate.frontends.pytorch.worker_program import read_tensors
+
+        answer = self.worker.folder / "answer.safetensors"
         found = read_tensors(answer)
         answer.unlink()
         return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def task_loop(session: Session, folder: Path, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Task: the losses of the first steps, the batch by place, and whether it ran in float64."""
+    """Task: the losses of the first steps, the batch by place, and whether it ran in float64; or the user's own `fault`."""
     import torch
 
     from migrate.frontends.pytorch.worker_program import write_tensors
@@ -27,7 +27,10 @@ def task_loop(session: Session, folder: Path, arguments: dict[str, Any]) -> dict
     try:
         losses, wide = losses_of(session, arguments["steps"], float64=True), True
     except Exception:  # the user's code may ask for float32 in as many ways as there are modules
-        losses, wide = losses_of(session, arguments["steps"], float64=False), False
+        try:
+            losses, wide = losses_of(session, arguments["steps"], float64=False), False
+        except Exception as fault:  # the batch does not fit the module or the loss, say
+            return {"fault": f"{type(fault).__name__}: {str(fault).strip().partition(chr(10))[0][:300]}"}
     batch = {name: tensor.detach() for name, tensor in batch_of(session.training["batch"], [])}
     found = {"losses": torch.tensor(losses, dtype=torch.float64), "float64": torch.tensor(int(wide))}
     write_tensors(batch | found, folder / "answer.safetensors")

@@ -60,3 +60,14 @@ def failed(code: str, what: str, node: Any, why: str, todo: str = "") -> Migrate
     operator_name = f"{short_name(node)}: " if node is not None and node.op == "call_function" else ""
     where = line_of(node) if node is not None else ""
     return MigrateError([error(code, f"{operator_name}{what}", where=where, why=why, todo=todo)], Exit.UNSUPPORTED)
+
+
+def no_loop(why: str) -> Diagnostic:
+    """That the user's own training could not be repeated."""
+    return Diagnostic(
+        code="MIG509",
+        severity="note",
+        what="the losses of the source's own training were not compared",
+        why=why,
+        todo="return batch = (inputs, targets) that the module and the loss take, beside the optimizer",
+    )

@@ -12,6 +12,7 @@ from migrate.errors import Diagnostic, MigrateError
 from migrate.frontends.pytorch.call import arguments_of
 from migrate.frontends.pytorch.compare import compare
 from migrate.frontends.pytorch.engine import Engine, ModuleEngine, WorkerEngine, failed, runnable, widened
+from migrate.frontends.pytorch.notes import no_loop
 from migrate.frontends.pytorch.pairing import outputs_of
 from migrate.frontends.pytorch.weights import HALF, array_of
 from migrate.graph import Graph
@@ -116,7 +117,11 @@ class PytorchOracle:
         if not isinstance(engine, WorkerEngine) or setup.optimizer is None or setup.loss is None:
             return None
         places = {name.partition(".")[0] for name in setup.batch}
-        return engine.loop(steps) if places == {"inputs", "targets"} else None
+        found = "the factory returned no batch of inputs and targets" if len(places) < 2 else engine.loop(steps)
+        if isinstance(found, str):
+            self.notes.append(no_loop(found))
+            return None
+        return found
 
     def state(self) -> dict[str, tuple[tuple[int, ...], str]] | None:
         """Key -> shape and dtype of the state_dict; half precision as float32, in which the package trains."""

@@ -11,6 +11,7 @@ import pytest
 import migrate
 from migrate.options import Options
 from migrate.sources import open_source
+from migrate.training_setup import carry
 from migrate.verify.process import ask_package
 from migrate.verify.user_loop import CHECK, user_loop_rows
 
@@ -35,6 +36,9 @@ def strange():
 
 def without():
     return build(batch=False)
+
+def unfitting():
+    return build() | {"batch": (torch.randn(6, 9), torch.randint(3, (6,)))}
 """
 
 
@@ -72,10 +76,15 @@ def test_the_package_trains_as_its_user_did() -> None:
 
 
 @pytest.mark.usefixtures("users_module")
-@pytest.mark.parametrize("name", ["strange", "without"])
-def test_no_loop_is_compared_where_a_part_of_it_is_missing(name: str) -> None:
-    options = Options(name="m", verify=False)
-    report = migrate.convert(f"users_loop:{name}", "cpu", "out", options)
-    assert ("MIG325" in {d.code for d in report.diagnostics}) == (name == "strange")
+@pytest.mark.parametrize(
+    ("name", "why"), [("without", "no batch"), ("unfitting", "RuntimeError: mat1 and mat2"), ("strange", "")]
+)
+def test_no_loop_is_compared_where_a_part_of_it_is_missing(name: str, why: str) -> None:
     opened = open_source(f"users_loop:{name}")
-    assert (opened.oracle().losses(1) is None) == (name == "without")
+    oracle = opened.oracle()
+    found = oracle.losses(1)
+    assert [note.code for note in oracle.notes] == (["MIG509"] if why else [])
+    assert all(why in note.why for note in oracle.notes)
+    assert (found is None) == bool(why)
+    assert opened.setup is not None
+    assert [note.code for note in carry(opened.setup).notes] == ([] if why else ["MIG325"])

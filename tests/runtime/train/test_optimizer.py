@@ -70,6 +70,16 @@ def test_groups_take_what_their_patterns_name_and_the_first_wins():
     assert (rest["weight_decay"], free["weight_decay"]) == (0.1, 0.0) and "norm.bias" in free["param_names"]
 
 
+def test_a_group_may_name_what_is_frozen_and_a_tie_by_any_of_its_names():
+    model = Mixed()
+    model.other = nn.Embedding(7, 4)
+    model.other.weight = model.table.weight
+    groups = [{"parameters": ["other.weight"], "lr_ratio": 2.0}, {"parameters": ["frozen.*"]}]
+    optimizer = build_optimizer(model, from_tables({"optimizer": {"lr": 0.5, "groups": groups}}).optimizer)
+    assert (optimizer.param_groups[0]["param_names"], optimizer.param_groups[0]["lr"]) == (["table.weight"], 1.0)
+    assert not any(name.startswith("frozen") for group in optimizer.param_groups for name in group["param_names"])
+
+
 def test_all_are_decayed_where_the_settings_say_so():
     (group,) = build_optimizer(Mixed(), OptimizerSettings(decayed="all", weight_decay=0.2)).param_groups
     assert len(group["params"]) == 10 and group["weight_decay"] == 0.2
@@ -78,7 +88,7 @@ def test_all_are_decayed_where_the_settings_say_so():
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
-        ([{"parameters": ["nothing.*"]}], "no trained parameter is called 'nothing.*'"),
+        ([{"parameters": ["nothing.*"]}], "no parameter is called 'nothing.*'"),
         ([{"parameters": "conv.*"}], "must be a list"),
         (["conv.*"], "must be a list of tables"),
         ([{"names": ["a"]}], "unknown setting"),

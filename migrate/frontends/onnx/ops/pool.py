@@ -30,6 +30,17 @@ def reach_beyond(x: Value, pads: list[Size], kernel: Any, strides: Any, dilation
     return [*[0] * rank, *more]
 
 
+def pads_of(x: Value, auto_pad: str, pads: Any, kernel: Any, strides: Any, dilations: Any) -> list[Any]:
+    """Padding in numbers or sizes.
+
+    Raises:
+        Unsupported: SAME around dilated windows, which ONNX Runtime computes as if they were not dilated.
+    """
+    if auto_pad.startswith("SAME") and set(dilations) != {1}:
+        raise Unsupported(f"{auto_pad} padding of dilated pooling: engines differ from the specification")
+    return resolve_pads(x, len(kernel), auto_pad, pads, kernel, strides, dilations)
+
+
 def small(pads: list[Size], kernel: Any) -> bool:
     """Whether torch's pooling takes this padding: at most half a window, the same on both sides."""
     return is_symmetric(pads) and all(2 * int(p) <= k for p, k in zip(pads, kernel, strict=False))  # pyright: ignore[reportArgumentType]
@@ -51,7 +62,7 @@ def onnx_max_pool(
     """Padding that torch's pooling does not take is written out as minus infinity."""
     rank = spatial_rank(X)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
-    around = resolve_pads(X, rank, auto_pad, pads, kernel_shape, strides, dilations)
+    around = pads_of(X, auto_pad, pads, kernel_shape, strides, dilations)
     pool = getattr(b, f"max_pool{rank}d")
     if small(around, kernel_shape) and X.is_float:
         extra = {"dilation": dilations} if set(dilations) != {1} else {}
@@ -138,7 +149,7 @@ def onnx_average_pool(
     """Torch's own where padding is even and windows are whole, else the share of each window that counts is divided out."""
     rank = spatial_rank(X)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
-    around = resolve_pads(X, rank, auto_pad, pads, kernel_shape, strides, dilations)
+    around = pads_of(X, auto_pad, pads, kernel_shape, strides, dilations)
     include = bool(count_include_pad)
     if small(around, kernel_shape) and not ceil_mode and set(dilations) == {1}:
         extra = {} if include or not any(around) else {"count_include_pad": False}
@@ -168,7 +179,7 @@ def onnx_lp_pool(
         raise Unsupported("a LpPool without kernel_shape, which its first schema allows and nowhere explains")
     rank = spatial_rank(X)
     strides, dilations = strides or (1,) * rank, dilations or (1,) * rank
-    around: list[Any] = resolve_pads(X, rank, auto_pad, pads, kernel_shape, strides, dilations)
+    around: list[Any] = pads_of(X, auto_pad, pads, kernel_shape, strides, dilations)
     if ceil_mode:
         beyond = reach_beyond(X, around, kernel_shape, strides, dilations)
         around = [live("+", s, t) for s, t in zip(around, beyond, strict=True)]

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.migrate.frontends.onnx.ops.cases import Case, check, x
+from migrate.errors import MigrateError
+from tests.migrate.frontends.onnx.ops.cases import Case, check, graph_of, x
 
 X = x(2, 3, 9, 10)
 FORMS = [
@@ -68,3 +69,11 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.id)
 def test_numbers_and_gradients(case: Case) -> None:
     check(case)
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+def test_same_padding_of_dilated_windows_is_refused(op: str) -> None:
+    """ONNX Runtime leaves the dilation out, so that even the size of its result differs from the specification's."""
+    attributes = {"kernel_shape": [3, 3], "dilations": [2, 2], "auto_pad": "SAME_UPPER"}
+    with pytest.raises(MigrateError, match="engines differ"):
+        graph_of(Case(op=op, inputs=(x(2, 3, 8, 8),), attributes=attributes, opset=22))
