@@ -110,8 +110,8 @@ def draw_inputs(plan: Plan, case: CasePlan) -> tuple[Tensor, ...]:
             dtype=s.dtype,
             high=s.high,
             batch_axis=s.batch_axis,
-            mean=getattr(s, "mean", ()),
-            deviation=getattr(s, "deviation", ()),
+            mean=s.mean,
+            deviation=s.deviation,
         )
         for s in plan.inputs
     ]

@@ -115,6 +115,16 @@ class Spec(Protocol):
         """The axis of the batch."""
         ...
 
+    @property
+    def mean(self) -> tuple[float, ...]:
+        """Around what the features of a float tensor lie; empty where around 0."""
+        ...
+
+    @property
+    def deviation(self) -> tuple[float, ...]:
+        """By how much they vary; empty where by 1."""
+        ...
+
 
 class StateTensor(Protocol):
     """An entry of the package's state and the weight of the source that fills it."""

@@ -73,18 +73,6 @@ class KerasBuilder(Builder):
         )  # fmt: skip
         return self._weight(source, dtype, weight)
 
-    def zeros_beside(self, name: str, *steps: Step) -> Value:
-        """A bias of zeros, never trained, that torch's layer adds to the one that Keras has."""
-        import numpy as np
-
-        source = "/".join((*self.path, name))
-        shape, dtype = self.stored[source].shape, HALF.get(self.stored[source].dtype, self.stored[source].dtype)
-        weight = Weight(
-            source=f"{source}/zero", read=lambda: np.zeros(shape, dtype), source_shape=shape, steps=steps,
-            role="parameter", trainable=False,
-        )  # fmt: skip
-        return self._weight(weight.source, dtype, weight)
-
     def _weight(self, source: str, dtype: str, weight: Weight) -> Value:
         import numpy as np
 

@@ -26,9 +26,8 @@ class Held(nn.Module):
 
     def __init__(self, model: Any, variables: Mapping[str, Any]) -> None:
         super().__init__()
-        self.runs: tuple[Callable[..., Any], ...] = (
-            model,
-        )  # a list, so that the model's own tensors are not listed too
+        # In a tuple, so that the model's own tensors are not listed as well.
+        self.runs: tuple[Callable[..., Any], ...] = (model,)
         for name, variable in variables.items():
             if variable.trainable:
                 self.register_parameter(_key(name), variable.value)
@@ -207,15 +206,11 @@ def _without_activation(keras: Any, operation: Any) -> Generator[None]:
 
 @contextmanager
 def _with(variables: Mapping[str, Any], replaced: Mapping[str, Any]) -> Generator[None]:
-    """Variables with other content inside. What ends in `/zero` is a bias that torch's layer adds to Keras's own."""
+    """Variables with other content inside."""
     before = {name: variable.value.detach().clone() for name, variable in variables.items()}
-    added = {k.removesuffix("/zero"): v for k, v in replaced.items() if k.endswith("/zero")}
     try:
         for name, array in replaced.items():
-            if name in variables:
-                variables[name].assign(array)
-        for name, array in added.items():
-            variables[name].assign(variables[name].value.detach() + torch.from_numpy(array))
+            variables[name].assign(array)
         yield
     finally:
         for name, old in before.items():
