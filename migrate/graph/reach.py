@@ -1,4 +1,4 @@
-"""What gradients reach: the weights from which a model's outputs follow, in evaluation, and whether any is cut off on the way.
+"""What gradients reach: the weights from which a model's outputs follow, in evaluation.
 
 Changes no graph.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from migrate.graph.ir import Block, ByMode, Graph, Node, Value, tensors_in, walk
+from migrate.graph.ir import Block, ByMode, Graph, Node, Value, tensors_in
 
 _STOPS = frozenset({"detach"})
 
@@ -17,18 +17,6 @@ def reached(graph: Graph) -> set[Value]:
     found = {value for value in graph.outputs if _carries(value)}
     _follow(graph.nodes, found)
     return found
-
-
-def cuts_gradients(graph: Graph) -> bool:
-    """Whether the model stops a gradient by a trained weight on purpose, so that its gradient is no derivative."""
-    found, depends = reached(graph), {v for v in graph.weights() if v.weight is not None and v.weight.trainable}
-    for node in walk(graph.nodes):
-        if depends.isdisjoint(node.tensors):
-            continue
-        if node.op.name in _STOPS and not found.isdisjoint(node.outputs):
-            return True
-        depends.update(node.outputs)
-    return False
 
 
 def _follow(nodes: Sequence[Node], found: set[Value]) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Diagnostic, MigrateError
 from migrate.graph import Graph
-from migrate.graph.reach import cuts_gradients
 from migrate.verify.cases import COSTLY, operations_per_sample, plan_cases
 from migrate.verify.contract import Oracle, Plan
 from migrate.verify.differences import source_differences
@@ -58,6 +57,11 @@ class _Run:
         """The answer of the package itself to a task."""
         return ask_package(self.package_dir, self.name, task, case, self.seed, out)
 
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing that decides has failed so far."""
+        return all(row.passed for row in self.rows if row.decides)
+
     def store(self, goldens: Goldens, gradients: dict[str, Any] | None = None) -> None:
         """Write the golden files into the package."""
         from runtime.verify.golden import GoldenGradients, GradientMark, write_golden
@@ -68,8 +72,13 @@ class _Run:
             facts: dict[str, Any] = {**gradients, "parameters": parameters}
             marks = GoldenGradients(**facts)
         folder, inventory = self.package_dir / "checks", expected_inventory(self.plan, self.graph)
-        cuts = bool(self.graph.state) and cuts_gradients(self.graph)  # only a source with gradients of its own does so
-        write_golden(folder, cases=goldens.cases, inventory=inventory, gradients=marks, cuts_gradients=cuts)
+        write_golden(
+            folder,
+            cases=goldens.cases,
+            inventory=inventory,
+            gradients=marks,
+            gradients_are_the_sources=self.learned and self.is_right,
+        )
 
 
 def verify(
@@ -123,13 +132,13 @@ def _verify(run: _Run, batches: Sequence[int]) -> None:
     run.store(goldens)
     run.rows += [*_source_rows(run), *state_rows(run.plan, run.graph, run.oracle)]
     run.rows += list(_rows_of(verify_package(run.package_dir, run.name), goldens, run.oracle.engine))
-    if all(row.passed for row in run.rows if row.decides):
+    if all(row.passed or _is_difference(row) for row in run.rows if row.decides):
         _learning(run, _largest(run, goldens))
-    if run.plan.carried and all(row.passed for row in run.rows if row.decides):
+    if run.plan.carried and run.is_right:
         run.rows += user_loop_rows(run.oracle, run.ask)
-    if all(row.passed for row in run.rows if row.decides):
+    if run.is_right:
         _accept(run, goldens)
-    if not all(row.passed for row in run.rows if row.decides):
+    if not run.is_right:
         run.layer = run.layer or _locate(run, goldens)
         run.diagnostics.append(parity(run.rows, run.layer))
 
@@ -145,13 +154,24 @@ def _source_rows(run: _Run) -> Iterator[Row]:
 
 
 def _learning(run: _Run, case: GoldenCase) -> None:
-    """Hold how the package learns against the source, where that can be trained itself."""
-    for row, key in learning_rows(case, run.oracle, run.ask, run.seed, run.plan):
+    """Hold how the package learns against the source, where that can be trained itself.
+
+    Gradients that are the source's own need no further proof: what differences say of them is evidence only.
+    """
+    found = list(learning_rows(case, run.oracle, run.ask, run.seed, run.plan))
+    run.learned = bool(found)
+    if run.learned and all(row.passed for row, _ in found):
+        run.rows = [replace(row, decides=False) if _is_difference(row) else row for row in run.rows]
+    for row, key in found:
         run.rows.append(row)
-        run.learned = True
         if not row.passed and run.layer is None:
             layer = module_of(key, run.plan)
             run.layer = Layer(module=layer.module, nodes=layer.nodes, error=row.error, what=row.check)
+
+
+def _is_difference(row: Row) -> bool:
+    """Whether it compares a gradient with differences of the package itself."""
+    return row.engine == _PACKAGE and row.tolerance is not None
 
 
 def _rows_of(document: Any, goldens: Goldens, engine: str) -> Iterator[Row]:

@@ -9,7 +9,7 @@ nothing.
                     "used": true}],
      "gradients": {"case": "batch2", "seed": 0, "tolerance": 1e-4, "global_norm": 3.5,
                    "parameters": {"fc.weight": {"norm": 1.5, "dot": -0.2}}},
-     "cuts_gradients": false}
+     "gradients_are_the_sources": false}
 
 Tensors are named `CASE/input.0`, `CASE/output.0`, `CASE/logits.0`.
 """
@@ -81,12 +81,12 @@ class GoldenGradients:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Golden:
-    """All that a package is held to; a source that `cuts_gradients` on purpose has some that are no derivatives."""
+    """All that a package is held to; one whose `gradients_are_the_sources` was held against them when it was written."""
 
     cases: tuple[GoldenCase, ...]
     inventory: tuple[InventoryItem, ...] = ()
     gradients: GoldenGradients | None = None
-    cuts_gradients: bool = False
+    gradients_are_the_sources: bool = False
 
     def case(self, name: str) -> GoldenCase:
         """The case of that name.
@@ -138,7 +138,7 @@ def write_golden(
     cases: Sequence[GoldenCase],
     inventory: Sequence[InventoryItem] = (),
     gradients: GoldenGradients | None = None,
-    cuts_gradients: bool = False,
+    gradients_are_the_sources: bool = False,
 ) -> None:
     """Write `golden.json` and `golden.safetensors` into `directory`; equal arguments give equal bytes."""
     document = {
@@ -146,7 +146,7 @@ def write_golden(
         "cases": [_described(case) for case in cases],
         "inventory": [asdict(item) for item in inventory],
         "gradients": None if gradients is None else asdict(gradients),
-        "cuts_gradients": cuts_gradients,
+        "gradients_are_the_sources": gradients_are_the_sources,
     }
     tensors = {name: t.detach().cpu().contiguous().clone() for case in cases for name, t in _tensors(case).items()}
     directory.mkdir(parents=True, exist_ok=True)
@@ -200,7 +200,7 @@ def read_golden(directory: Path) -> Golden:
             cases=tuple(_read_case(facts, tensors) for facts in document["cases"]),
             inventory=tuple(_read_item(facts) for facts in document["inventory"]),
             gradients=_read_gradients(document["gradients"]),
-            cuts_gradients=document.get("cuts_gradients", False),
+            gradients_are_the_sources=document.get("gradients_are_the_sources", False),
         )
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise PackageError(f"{directory} has a damaged golden file: {error!r}", status=FAILED_TO_READ) from error

@@ -114,14 +114,6 @@ def _missing(subject: _Subject, gradients: Sequence[Tensor | None], unused: Coll
     return Check(name="gradient: present", passed=bool(subject.names) and not missing, detail=detail)
 
 
-_NO_DERIVATIVE = Check(
-    name="gradient: differences",
-    passed=True,
-    informative=True,
-    detail="left out: the source cuts gradients on purpose, and the package is held against the source's own",
-)
-
-
 def _covering(
     module: nn.Module, inputs: Sequence[Tensor], further: Sequence[Sequence[Tensor]], seed: int
 ) -> tuple[_Subject, list[Tensor | None]]:
@@ -146,7 +138,7 @@ def check_gradient(
     remark: str = "",
     further: Sequence[Sequence[Tensor]] = (),
     unused: Collection[str] = (),
-    is_derivative: bool = True,
+    decides: bool = True,
 ) -> list[Check]:
     """Whether every trainable parameter has a gradient, and the gradient is right along five joint directions.
 
@@ -157,18 +149,17 @@ def check_gradient(
         remark: said with each check.
         further: other inputs, for a module whose inputs decide which parameters take part; as many as that takes.
         unused: parameters on which the source's outputs do not depend either.
-        is_derivative: false where the source cuts gradients on purpose; then differences say nothing about them.
+        decides: false where the gradients were held against the source's own. That is the better proof: a source may cut a
+            gradient on purpose, or round so much that a difference says nothing.
     """
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         subject, found = _covering(module, inputs, further, seed)
         checks = [_missing(subject, found, unused)]
-        if not is_derivative:
-            return [*checks, _NO_DERIVATIVE]
         gradients = [torch.zeros_like(v) if g is None else g for g, v in zip(found, subject.values, strict=True)]
         generator = torch.Generator().manual_seed(seed)
         for index in range(1 + NUM_RANDOM):  # one direction at a time: each is as large as the model
             raw = [torch.randn(v.shape, generator=generator).double() for v in subject.values] if index else gradients
             error = _error(subject, gradients, _scaled(raw, subject.values))
             name = f"random {index}" if index else "aligned"
-            checks.append(measured(f"gradient: {name}", error, TOLERANCE, remark))
+            checks.append(measured(f"gradient: {name}", error, TOLERANCE, remark, informative=not decides))
     return checks

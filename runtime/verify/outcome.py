@@ -30,9 +30,10 @@ class Check:
         return not (self.passed or self.informative)
 
 
-def measured(name: str, error: float, tolerance: float, detail: str = "") -> Check:
+def measured(name: str, error: float, tolerance: float, detail: str = "", informative: bool = False) -> Check:
     """A check that passes where `error` is at most `tolerance`; an error that is no number never passes."""
-    return Check(name=name, passed=error <= tolerance, error=error, tolerance=tolerance, detail=detail)
+    passed = error <= tolerance
+    return Check(name=name, passed=passed, error=error, tolerance=tolerance, detail=detail, informative=informative)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

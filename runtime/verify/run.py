@@ -41,7 +41,7 @@ def _gradient(module: nn.Module, golden: Golden) -> list[Check]:
     options: dict[str, Any] = {
         "further": further,
         "unused": [item.name for item in golden.inventory if not item.used],
-        "is_derivative": not golden.cuts_gradients,
+        "decides": not golden.gradients_are_the_sources,
     }
     if redrawn is None:
         return check_gradient(module, inputs, **options)

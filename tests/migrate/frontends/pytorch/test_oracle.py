@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import textwrap
 import warnings
@@ -74,7 +75,7 @@ def test_a_right_package_learns_as_its_source(tmp_path: Path) -> None:
 # what is done to the emitted model -> the check that fails, and the module that is named
 CALL = "self.norm(self.conv(x))"
 FAULTS = {
-    "a lost gradient": (CALL, f"(0.9 * {CALL} + 0.1 * {CALL}.detach())", "gradient: random 1", None),
+    "a lost gradient": (CALL, f"(0.9 * {CALL} + 0.1 * {CALL}.detach())", "gradient of every parameter", "conv"),
     "the other momentum": ("momentum=0.3", "momentum=0.7", CHECKS[4], "norm"),
     "frozen statistics": (CALL, "self.norm.eval()(self.conv(x))", CHECKS[3], None),
 }
@@ -94,6 +95,28 @@ def test_a_planted_fault_is_found_and_named(name: str, tmp_path: Path) -> None:
     failed = [row.check for row in found.rows if row.decides and not row.passed]
     assert not found.passed and check in failed
     assert module is None or (found.first_difference is not None and found.first_difference.module == module)
+
+
+class Rounded(nn.Module):
+    """A straight-through estimator, whose gradient is no derivative on purpose."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 8), nn.Linear(8, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.first(x)
+        return self.second(h + ((4 * h).floor() / 4 - h).detach())
+
+
+def test_the_sources_own_gradients_decide_over_differences(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    report = migrate.convert(Rounded(), "cpu", tmp_path / "out", Options(name="m"), example_inputs=(torch.randn(3, 4),))
+    apart = [row.check for row in report.parity if not row.passed]
+    assert report.verdict.outcome == "verified" and apart
+    assert all(check.startswith("gradient: ") for check in apart)
+    ran = subprocess.run([sys.executable, "-m", "m", "verify"], cwd=tmp_path / "out", capture_output=True, text=True)
+    assert ran.returncode == 0 and "note  gradient: " in ran.stdout
 
 
 def test_a_factory_is_judged_in_its_own_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
