@@ -1,6 +1,7 @@
 """Every benchmark: `python -m benchmarks [--quick] [SECTION ...]`.
 
-conversion: from a path to a module, beside onnx2torch and onnx2pytorch, and where migrate's time goes. commands: the same in
+conversion: from a path to a module, beside onnx2torch and onnx2pytorch, and where migrate's time goes. deep: the
+same for files of thousands of nodes. commands: the same in
 fresh processes, with peak memory, and `migrate convert`. training, compiled: training steps of the modules. pytorch: those of
 emitted modules beside the PyTorch modules that they were made from. kernels: the runtime's kernels. Prints tables, and
 writes benchmarks/results/SECTION-DATE.json and .md; `--quick` writes nothing.
@@ -48,6 +49,16 @@ def conversion(quick: bool) -> Section:
         results.append(child("benchmarks.conversion", name, "--rounds", "3" if quick else "11", *whole))
     main = [result for result in results if CASES[result["case"]].trained]
     return results, [conversion_table(results), stage_table(main)]
+
+
+def deep(quick: bool) -> Section:
+    """Files of many nodes, and how the time grows with them."""
+    results: list[dict[str, Any]] = []
+    for kind in ("transformer", "residual"):
+        for nodes in (1000,) if quick else (1250, 2500, 5000, 10000):
+            say(f"deep: {kind}, {nodes} nodes")
+            results.append(child("benchmarks.deep", kind, "--nodes", str(nodes), "--rounds", "1" if quick else "3"))
+    return results, [stage_table(results)]
 
 
 def commands(quick: bool) -> Section:
@@ -105,6 +116,7 @@ def run_kernels(quick: bool) -> None:
 
 SECTIONS: dict[str, Callable[[bool], Section]] = {
     "conversion": conversion,
+    "deep": deep,
     "commands": commands,
     "training": training,
     "compiled": compiled,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,13 +134,13 @@ class Graph:
         """
         users: dict[Value, list[Node]] = {}
         for node in walk(self.nodes):
-            for value in dict.fromkeys(_own_uses(node)):
+            for value in dict.fromkeys(own_uses(node)):
                 users.setdefault(value, []).append(node)
         return users
 
     def weights(self) -> list[Value]:
         """Every distinct weight value that a node or an output uses, in order of first use."""
-        used = (v for node in walk(self.nodes) for v in _own_uses(node))
+        used = (v for node in walk(self.nodes) for v in own_uses(node))
         return list(dict.fromkeys(v for v in (*used, *self.outputs) if v.weight is not None))
 
 
@@ -152,7 +152,8 @@ def walk(nodes: Iterable[Node]) -> Iterator[Node]:
         yield node
 
 
-def _own_uses(node: Node) -> Iterator[Value]:
+def own_uses(node: Node) -> Iterator[Value]:
+    """The values that a node uses as tensors, and what its blocks give."""
     yield from tensors_in((node.args, node.kwargs))
     for block in node.blocks:
         yield from block.outputs
@@ -228,10 +229,18 @@ def map_arg(arg: Arg, change: Callable[[Any], Any]) -> Arg:
     return change(arg)
 
 
+def replace_values(nodes: Iterable[Node], stands: Mapping[Value, Value]) -> None:
+    """Use what `stands` gives for a value wherever the nodes use it as a tensor, in their blocks as well."""
+
+    def change(arg: Arg) -> Arg:
+        return stands.get(arg, arg) if isinstance(arg, Value) else arg
+
+    for node in walk(nodes):
+        node.args, node.kwargs = map_arg(node.args, change), map_arg(node.kwargs, change)
+        for block in node.blocks:
+            block.outputs = [stands.get(value, value) for value in block.outputs]
+
+
 def replace_value(nodes: Iterable[Node], old: Value, new: Value) -> None:
     """Use `new` wherever the nodes use `old` as a tensor, in their blocks as well."""
-    for node in walk(nodes):
-        node.args = map_arg(node.args, lambda a: new if a is old else a)
-        node.kwargs = map_arg(node.kwargs, lambda a: new if a is old else a)
-        for block in node.blocks:
-            block.outputs = [new if value is old else value for value in block.outputs]
+    replace_values(nodes, {old: new})

@@ -114,6 +114,14 @@ def _quotient(size: Size, divisor: Size) -> Size:
     return apply("//", size, divisor)
 
 
+def follow(layout: Layout, nodes: list[Node]) -> Layout | None:
+    """The layout after the nodes."""
+    found: Layout | None = layout
+    for node in nodes:
+        found = moved(found, node) if found is not None else None
+    return found
+
+
 # ---- the shortest chain
 
 
@@ -176,3 +184,23 @@ def _joining(axes: tuple[Axis, ...], there: set[Piece], shape: list[Size]) -> li
         ends = joined[0] == len(axes) - 1
         return [("flatten", (start,) if ends else (start, stop))]
     return [("reshape", (tuple(shape),))]
+
+
+# ---- taking apart
+
+
+def same_moves(left: list[Node], right: list[Node]) -> bool:
+    """Whether two chains are the same calls."""
+    pairs = zip(left, right, strict=False)
+    return len(left) == len(right) and all(
+        a.op is b.op and a.args[1:] == b.args[1:] and a.kwargs == b.kwargs for a, b in pairs
+    )
+
+
+def apart(layout: Layout, axis: int, tail: list[Node]) -> list[Step] | None:
+    """The steps to all parts: the axis in front, what is done to each of them behind it, and the cut."""
+    number = layout.axes[axis]
+    rest = follow(Layout(layout.root, (*layout.axes[:axis], *layout.axes[axis + 1 :])), tail)
+    if rest is None or len(number) != 1:
+        return None
+    return [*steps(Layout(rest.root, (number, *rest.axes))), ("unbind", (0,))]

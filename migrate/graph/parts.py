@@ -13,11 +13,12 @@ from typing import Any
 
 from migrate.graph.ir import Node, Value
 from migrate.graph.sizes import Dim
+from migrate.graph.uses import Users
 
 MAX_PARTS = 8
 
 
-def parts_of(whole: Value, users: dict[Value, list[Node]]) -> tuple[int, list[Value], list[Node]] | None:
+def parts_of(whole: Value, users: Users) -> tuple[int, list[Value], list[Node]] | None:
     """Where each element of one axis is taken: the axis, the elements in order, and the nodes that take them."""
     found: dict[int, Value] = {}
     axes: set[int] = set()
@@ -37,7 +38,7 @@ def parts_of(whole: Value, users: dict[Value, list[Node]]) -> tuple[int, list[Va
     return axes.pop(), [found[k] for k in range(count)], gone
 
 
-def takes(node: Node, whole: Value, users: dict[Value, list[Node]]) -> Iterator[tuple[int, int, Value, list[Node]]]:
+def takes(node: Node, whole: Value, users: Users) -> Iterator[tuple[int, int, Value, list[Node]]]:
     """The elements that a node takes, as axis, number, value, and the nodes that do it."""
     if node.op.name == "select" and node.args[0] is whole and isinstance(node.args[2], int):
         axis = node.args[1] % whole.rank
@@ -55,7 +56,7 @@ def takes(node: Node, whole: Value, users: dict[Value, list[Node]]) -> Iterator[
                 yield axis, index, found.output, [node, found]
 
 
-def _indexed(node: Node, whole: Value, users: dict[Value, list[Node]]) -> Iterator[tuple[int, int, Value, list[Node]]]:
+def _indexed(node: Node, whole: Value, users: Users) -> Iterator[tuple[int, int, Value, list[Node]]]:
     index: Any = node.args[1]
     parts: tuple[Any, ...] = index if isinstance(index, tuple) else (index,)
     chosen = [k for k, part in enumerate(parts) if part != slice(None)]
@@ -74,9 +75,9 @@ def _indexed(node: Node, whole: Value, users: dict[Value, list[Node]]) -> Iterat
             yield axis, start, squeezed.output, [node, squeezed]
 
 
-def _squeezed(value: Value, axis: int, users: dict[Value, list[Node]]) -> Node | None:
+def _squeezed(value: Value, axis: int, users: Users) -> Node | None:
     """The one node that drops the axis of a single element."""
-    found = users.get(value, [])
+    found = list(users.get(value, ()))
     if len(found) != 1 or found[0].op.name != "squeeze" or len(found[0].args) != 2:
         return None
     dims = found[0].args[1] if isinstance(found[0].args[1], tuple) else (found[0].args[1],)

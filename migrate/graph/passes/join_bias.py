@@ -10,7 +10,7 @@ only.
 
 from __future__ import annotations
 
-from migrate.graph.ir import Block, Graph, Node, Value, replace_value
+from migrate.graph.ir import Block, Graph, Node, Value, replace_values
 from migrate.graph.passes import Pass
 from migrate.graph.weights import Step
 
@@ -24,15 +24,19 @@ def join_bias(graph: Graph) -> int:
     total = 0
     for holder in (graph, *blocks):
         here, gone = set(holder.nodes), set[Node]()
+        stands: dict[Value, Value] = {}
         for node in holder.nodes:
             if node.op.name != "add" or len(node.args) != 2:
                 continue
             for result, bias in (node.args, node.args[::-1]):
                 if _joins(result, bias, users, holder) and result.node in here:
-                    _join(holder, node, result, bias)
+                    _join(node, result, bias)
                     gone.add(node)
+                    stands[node.output] = result
                     break
         holder.nodes = [node for node in holder.nodes if node not in gone]
+        replace_values(holder.nodes, stands)
+        holder.outputs = [stands.get(value, value) for value in holder.outputs]
         total += len(gone)
     return total
 
@@ -56,8 +60,8 @@ def _has_bias(layer: Node) -> bool:
     return layer.kwargs.get("bias") is not None or (len(layer.args) > 2 and layer.args[2] is not None)
 
 
-def _join(graph: Graph | Block, total: Node, result: Value, bias: Value) -> None:
-    """Give the layer its bias, and let its output stand for the sum, under the sum's name."""
+def _join(total: Node, result: Value, bias: Value) -> None:
+    """Give the layer its bias; its output takes the name of the sum, for which it will stand."""
     layer = result.node
     assert layer is not None and bias.weight is not None
     if bias.rank > 1:
@@ -67,8 +71,6 @@ def _join(graph: Graph | Block, total: Node, result: Value, bias: Value) -> None
     layer.args = (*layer.args[:2], bias, *layer.args[3:])
     layer.kwargs = {name: arg for name, arg in layer.kwargs.items() if name != "bias"}
     layer.origin = (*layer.origin, *total.origin)
-    replace_value(graph.nodes, total.output, result)
-    graph.outputs = [result if value is total.output else value for value in graph.outputs]
     result.name = total.output.name
 
 

@@ -15,40 +15,49 @@ A transpose and its inverse are a chain of no calls. Of a PyTorch source only wh
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from migrate.graph.builder import Builder
 from migrate.graph.graft import graft, names_in, sizes_of
 from migrate.graph.ir import Block, Graph, Node, Value, replace_value
-from migrate.graph.layouts import MOVES, Layout, Piece, Step, cost, layout_of, moved, steps
+from migrate.graph.layouts import MOVES, Layout, Piece, Step, apart, cost, follow, layout_of, same_moves, steps
 from migrate.graph.ops import get_op
 from migrate.graph.parts import parts_of
 from migrate.graph.passes import Pass
 from migrate.graph.passes.remove_dead import remove_dead
+from migrate.graph.uses import Uses
 
 
 @dataclass(slots=True)
 class _Rewriter:
-    """The nodes of the graph or of a block, and who uses their values."""
+    """The nodes of the graph or of a block by their places, and who uses their values.
+
+    What takes the place (5,) stands at (5, 0), (5, 1), ...: so a rewrite moves no other node.
+    """
 
     graph: Graph
     holder: Graph | Block
     names: set[str]
-    users: dict[Value, list[Node]] = field(default_factory=dict[Value, list[Node]])
+    uses: Uses
+    place: dict[Node, tuple[int, ...]] = field(init=False)
     count: int = 0
+
+    def __post_init__(self) -> None:
+        self.place = {node: (number,) for number, node in enumerate(self.holder.nodes)}
 
     def run(self) -> int:
         """Rewrite, the larger first, and return how often."""
         for rewrite, found in ((self.around_linear, "linear"), (self.unbind, ""), (self.chain, "")):
-            self.users = self.graph.users()
-            for node in list(self.holder.nodes):
-                if node in self.here and (not found or node.op.name == found) and self.is_ours(node):
+            for node in self.ordered():
+                if node in self.place and (not found or node.op.name == found) and self.is_ours(node):
                     rewrite(node)
+        self.holder.nodes = self.ordered()
         return self.count
 
-    @property
-    def here(self) -> set[Node]:
-        return set(self.holder.nodes)
+    def ordered(self) -> list[Node]:
+        """The nodes, in execution order."""
+        return sorted(self.place, key=self.place.__getitem__)
 
     def is_ours(self, node: Node) -> bool:
         """Whether nobody wrote it so: an exporter did, or a module of torch itself."""
@@ -59,7 +68,7 @@ class _Rewriter:
     def is_inner(self, value: Value) -> bool:
         """Whether one node alone needs it."""
         outside = value in self.holder.outputs or value in self.graph.outputs
-        return not outside and len(self.users.get(value, ())) == 1
+        return not outside and len(self.uses.of(value)) == 1
 
     # ---- chains
 
@@ -67,7 +76,7 @@ class _Rewriter:
         """The moves that lead to a value, which is one of nothing else."""
         found: list[Node] = []
         node = value.node
-        while node is not None and node.op.name in MOVES and node in self.here and self.is_ours(node):
+        while node is not None and node.op.name in MOVES and node in self.place and self.is_ours(node):
             found.insert(0, node)
             value = node.args[0]
             if not self.is_inner(value):
@@ -79,10 +88,10 @@ class _Rewriter:
         """The moves that a value goes on through, up to the first that several nodes need."""
         found: list[Node] = []
         while self.is_inner(value):
-            (node,) = self.users[value]
+            (node,) = self.uses.of(value)
             if (
                 node.op.name not in MOVES
-                or node not in self.here
+                or node not in self.place
                 or node.args[0] is not value
                 or not self.is_ours(node)
             ):
@@ -157,11 +166,11 @@ class _Rewriter:
         if len(node.outputs) != 1:
             return
         whole = node.output
-        taken = parts_of(whole, self.users)
+        taken = parts_of(whole, self.uses.tensors)
         if taken is None or whole in self.graph.outputs or whole in self.holder.outputs:
             return
         axis, parts, gone = taken
-        if any(n not in self.here or not self.is_ours(n) for n in gone):
+        if any(n not in self.place or not self.is_ours(n) for n in gone):
             return
         tails = [self.behind(part) for part in parts]
         alike = all(same_moves(tail, tails[0]) for tail in tails)
@@ -187,10 +196,7 @@ class _Rewriter:
     def replace(self, old: list[Node], root: Value, found: list[Step], result: Value) -> None:
         """Let the steps make what the old nodes made."""
         if not found:
-            if result not in self.graph.outputs and result not in self.holder.outputs:
-                replace_value(self.holder.nodes, result, root)
-                self.holder.nodes = [n for n in self.holder.nodes if n is not old[-1]]
-                self.done()
+            self.drop(old[-1], root)
             return
         builder = self.builder_for(old)
         run_steps(builder, root, found)
@@ -204,28 +210,41 @@ class _Rewriter:
             return
         for node in inner:
             graft(node, self.names, sizes_of([root, *results]))
-        makers = {v.node for v in results}
-        at = min(k for k, node in enumerate(self.holder.nodes) if node in makers)
-        last.outputs = results
+        makers = {v.node: None for v in results if v.node is not None}
+        first = min(self.place[node] for node in makers)
         for value in results:
             value.node = last
-        kept = [n for n in self.holder.nodes[at:] if n not in makers]
-        self.holder.nodes[at:] = [*inner, last, *kept]
-        self.done()
+        last.outputs = results
+        for number, node in enumerate((*inner, last)):
+            self.place[node] = (*first, number)
+            self.uses.add(node)
+        self.leave(makers)
 
-    def done(self) -> None:
-        """Count, and drop what nothing needs any more."""
+    def drop(self, node: Node, root: Value) -> None:
+        """Let the root stand for a node's result, unless that is an output."""
+        result = node.output
+        if result in self.graph.outputs or result in self.holder.outputs:
+            return
+        users = self.uses.of(result)
+        self.uses.move(result, root)
+        replace_value(users, result, root)
+        self.leave([node])
+
+    def leave(self, nodes: Iterable[Node]) -> None:
+        """Count, and take nodes out, and what nothing needs any more."""
         self.count += 1
-        remove_dead(self.graph)
-        self.users = self.graph.users()
+        left = list(nodes)
+        while left:
+            node = left.pop()
+            if self.place.pop(node, None) is None:
+                continue
+            self.uses.remove(node)
+            makers = {value.node for value in node.inputs if value.node is not None}
+            left += [maker for maker in makers if not maker.has_effect and not maker.blocks and self.is_unused(maker)]
 
-
-def follow(layout: Layout, nodes: list[Node]) -> Layout | None:
-    """The layout after the nodes."""
-    found: Layout | None = layout
-    for node in nodes:
-        found = moved(found, node) if found is not None else None
-    return found
+    def is_unused(self, node: Node) -> bool:
+        """Whether nothing needs what a node makes."""
+        return not any(self.uses.any_of(v) or v in self.holder.outputs or v in self.graph.outputs for v in node.outputs)
 
 
 def run_steps(builder: Builder, value: Value, found: list[Step]) -> Value:
@@ -249,28 +268,13 @@ def cost_of(found: list[Step]) -> int:
     return cost(name for name, _ in found)
 
 
-def same_moves(left: list[Node], right: list[Node]) -> bool:
-    """Whether two chains are the same calls."""
-    pairs = zip(left, right, strict=False)
-    return len(left) == len(right) and all(
-        a.op is b.op and a.args[1:] == b.args[1:] and a.kwargs == b.kwargs for a, b in pairs
-    )
-
-
-def apart(layout: Layout, axis: int, tail: list[Node]) -> list[Step] | None:
-    """The steps to all parts: the axis in front, what is done to each of them behind it, and the cut."""
-    number = layout.axes[axis]
-    rest = follow(Layout(layout.root, (*layout.axes[:axis], *layout.axes[axis + 1 :])), tail)
-    if rest is None or len(number) != 1:
-        return None
-    return [*steps(Layout(rest.root, (number, *rest.axes))), ("unbind", (0,))]
-
-
 def join_moves(graph: Graph) -> int:
     """Rewrite in the graph and in each block; returns how many chains."""
-    names = names_in(graph)
+    names, uses = names_in(graph), Uses(graph)
     blocks = [block for node in graph.all_nodes for block in node.blocks]
-    return sum(_Rewriter(graph, holder, names).run() for holder in (*blocks, graph))
+    count = sum(_Rewriter(graph, holder, names, uses).run() for holder in (*blocks, graph))
+    remove_dead(graph)
+    return count
 
 
 JOIN_MOVES = Pass(name="join_moves", run=join_moves, requires=("ties",))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from migrate.errors import Diagnostic
-from migrate.graph.ir import Graph, Value, replace_value
+from migrate.graph.ir import Graph, Value, replace_value, replace_values
 from migrate.graph.passes import Pass
 
 
@@ -22,7 +22,7 @@ def tie_weights(graph: Graph) -> int:
 
 def _merge_same_source(graph: Graph) -> int:
     first: dict[Any, Value] = {}
-    count = 0
+    stands: dict[Value, Value] = {}
     for value in graph.weights():
         weight = value.weight
         assert weight is not None
@@ -30,9 +30,9 @@ def _merge_same_source(graph: Graph) -> int:
             continue
         kept = first.setdefault((weight.source, weight.steps, weight.copy), value)
         if kept is not value:
-            replace_value(graph.nodes, value, kept)
-            count += 1
-    return count
+            stands[value] = kept
+    replace_values(graph.nodes, stands)
+    return len(stands)
 
 
 def _merge_embeddings(graph: Graph) -> int:
