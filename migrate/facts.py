@@ -14,6 +14,7 @@ from reports import (
     MappingRow,
     ParityRow,
     Prediction,
+    Recomputation,
     Report,
     Share,
     SourceFacts,
@@ -148,7 +149,21 @@ def prediction(audit: Audit, target: Target) -> Prediction:
         batch_size=audit.batch,
         capacity_bytes=None if capacity is None else int(capacity),
         memory=memory_split(audit),
+        recomputed=recomputation(audit),
         shares=() if unknown else tuple(Share(operator=r.operator, seconds=r.seconds, bound=r.bound) for r in shares),
+    )
+
+
+def recomputation(audit: Audit) -> Recomputation | None:
+    """What activation checkpointing would save and cost; None where no block repeats."""
+    found = audit.recomputed
+    if found is None:
+        return None
+    return Recomputation(
+        blocks=len(found.blocks),
+        saved_bytes=found.saved_activations,
+        peak_bytes=found.peak,
+        seconds=None if audit.cost.unknown else audit.recompute_seconds,
     )
 
 

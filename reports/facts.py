@@ -189,6 +189,16 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Recomputation:
+    """The step with activation checkpointing: bytes saved for backward, peak, and what it takes longer (None: not known)."""
+
+    blocks: int
+    saved_bytes: int
+    peak_bytes: int
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """Step time and memory from the target's figures. `memory` splits the peak by use; `basis` is what it rests on.
 
@@ -203,6 +213,7 @@ class Prediction:
     capacity_bytes: int | None = None
     memory: Mapping[str, int] = field(default_factory=dict[str, int])
     shares: tuple[Share, ...] = ()
+    recomputed: Recomputation | None = None
     label: Literal["predicted"] = "predicted"
 
 

@@ -135,6 +135,7 @@ def render_html(report: Report) -> str:
             states_chart=charts.mapping_states(report),
             parity=summary.parity_rows(report),
             parity_line=summary.parity_line(report),
+            recomputation=summary.recomputation_line(report.prediction) if report.prediction else "",
             parity_chart=charts.parity(report),
             time_chart=charts.step_time(report),
             memory_chart=charts.memory(report.prediction) if report.prediction else None,

@@ -119,6 +119,8 @@ def _prediction(report: Report) -> Iterator[str]:
     uses = ", ".join(f"{text(name)} {units.byte_size(size)}" for name, size in summary.by_count(prediction.memory))
     yield f"- Speed, {prediction.label}: {summary.speed_line(prediction)}"
     yield f"- Peak memory, {prediction.label}: {summary.memory_line(prediction)}" + (f" ({uses})" if uses else "")
+    if line := summary.recomputation_line(prediction):
+        yield f"- Activation checkpointing, {prediction.label}: {text(line)}"
 
 
 def _unverified(report: Report) -> Iterator[str]:

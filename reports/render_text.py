@@ -92,6 +92,8 @@ def _figures(page: _Page, report: Report) -> None:
     if report.prediction:
         grid.add_row(report.prediction.label, summary.speed_line(report.prediction))
         grid.add_row("", f"peak memory {summary.memory_line(report.prediction)}")
+        if line := summary.recomputation_line(report.prediction):
+            grid.add_row("", line)
     page.table(grid)
 
 

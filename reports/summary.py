@@ -129,6 +129,19 @@ def memory_line(prediction: Prediction) -> str:
     return units.byte_size(prediction.peak_bytes) + room
 
 
+def recomputation_line(prediction: Prediction) -> str:
+    """What activation checkpointing would change; empty where no block repeats."""
+    found = prediction.recomputed
+    if found is None:
+        return ""
+    saved, peak = units.byte_size(found.saved_bytes), units.byte_size(found.peak_bytes)
+    longer = "" if found.seconds is None else f", {units.duration(found.seconds)} longer"
+    return (
+        f"with train.activation_checkpointing=blocks ({units.plural(found.blocks, 'block')}): peak {peak}, "
+        f"saved activations {saved}{longer}"
+    )
+
+
 def speed_line(prediction: Prediction) -> str:
     """The predicted step and throughput, or why there is none."""
     if prediction.step_seconds is None or prediction.samples_per_second is None:

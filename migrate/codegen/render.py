@@ -30,7 +30,7 @@ _FILE_NAMES = ("layers", "blocks", "stages")
 _TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 _MODEL_TEMPLATE = "NAME/model.py.j2"
 _TRAIN: dict[str, dict[str, Any]] = {
-    "train": {"steps": 100, "batch_size": 4, "seed": 0, "log_every": 1},
+    "train": {"steps": 100, "batch_size": 4, "seed": 0, "log_every": 1, "activation_checkpointing": "none"},
     "optimizer": {
         "name": "adamw", "lr": 1e-3, "weight_decay": 0.01, "betas": [0.9, 0.999], "eps": 1e-8, "momentum": 0.9,
         "clip_norm": 1.0,

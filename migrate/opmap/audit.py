@@ -16,7 +16,7 @@ from migrate.errors import Diagnostic, error
 from migrate.opmap.cost import NO_KERNEL, StepCost, bound_seconds, fits, predict_step
 from migrate.opmap.fuse import FusedMapping, fused_operators, map_fused
 from migrate.opmap.target import Target
-from migrate.opmap.trace import PHASES, Precision, StepMemory, Trace, TraceRow, trace_package
+from migrate.opmap.trace import PHASES, Precision, Recomputed, StepMemory, Trace, TraceRow, trace_package
 
 State = Literal["native", "fused", "composed", "fallback", "missing", "metadata"]
 SHOWN_PLACES = 5
@@ -47,7 +47,7 @@ class AuditRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What a target makes of a training step."""
+    """What a target makes of a training step. `recompute_seconds` are what the blocks of `recomputed` take once more."""
 
     target: str
     title: str
@@ -58,6 +58,8 @@ class Audit:
     totals: Mapping[str, int]
     cost: StepCost
     memory: StepMemory
+    recomputed: Recomputed | None
+    recompute_seconds: float
     fused: tuple[FusedMapping, ...]
     diagnostics: tuple[Diagnostic, ...]
     verdict: str
@@ -222,10 +224,19 @@ def audit_trace(trace: Trace, target: Target, sources: Mapping[str, Sequence[str
         totals=dict(totals),
         cost=predict_step(trace.rows, target, trace.batch),
         memory=trace.memory,
+        recomputed=trace.recomputed,
+        recompute_seconds=sum(bound_seconds(recomputed_rows(trace), target).values()),
         fused=map_fused(trace.rows, target),
         diagnostics=diagnostics,
         verdict=state_verdict(rows, diagnostics, target),
     )
+
+
+def recomputed_rows(trace: Trace) -> list[TraceRow]:
+    """What runs once more with activation checkpointing: the forward pass of the blocks."""
+    blocks = trace.recomputed.blocks if trace.recomputed else ()
+    inside = tuple(f"{block}." for block in blocks)
+    return [row for row in trace.rows if row.phase == "forward" and f"{row.module}.".startswith(inside)]
 
 
 def read_sources(directory: Path, name: str) -> dict[str, list[str]]:

@@ -41,6 +41,12 @@ class LiveBytes:
         self.known.discard(key)
         self.current -= size
 
+    def begin(self) -> int:
+        """Start a new peak at what is alive, and forget what was saved; returns the bytes alive."""
+        self.peak = self.current
+        self.saved.clear()
+        return self.current
+
     def add_model(self, tensors: Iterable[Tensor]) -> None:
         """Counts parameters and buffers: saving one for backward costs nothing more."""
         found = list(tensors)

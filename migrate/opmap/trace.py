@@ -62,6 +62,15 @@ class StepMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Recomputed:
+    """The same step with activation checkpointing: the blocks that run again, what autograd saves, and the peak."""
+
+    blocks: tuple[str, ...]
+    saved_activations: int
+    peak: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """One training step on one target, at one batch size and precision."""
 
@@ -74,6 +83,7 @@ class Trace:
     host_calls: Mapping[str, int]
     notes: tuple[str, ...]
     seconds: float
+    recomputed: Recomputed | None = None
 
 
 def trace_from_dict(document: Mapping[str, Any]) -> Trace:
@@ -82,7 +92,14 @@ def trace_from_dict(document: Mapping[str, Any]) -> Trace:
         TraceRow(**(row | {"dtypes": tuple(row["dtypes"]), "parts": tuple(row["parts"])})) for row in document["rows"]
     )
     plain = {key: document[key] for key in ("target", "batch", "precision", "optimizer", "host_calls", "seconds")}
-    return Trace(**plain, rows=rows, memory=StepMemory(**document["memory"]), notes=tuple(document["notes"]))
+    again = document.get("recomputed")
+    return Trace(
+        **plain,
+        rows=rows,
+        memory=StepMemory(**document["memory"]),
+        notes=tuple(document["notes"]),
+        recomputed=Recomputed(**(again | {"blocks": tuple(again["blocks"])})) if again else None,
+    )
 
 
 def failure(document: Mapping[str, Any] | None, code: int, stderr: str) -> Diagnostic:

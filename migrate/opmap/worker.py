@@ -99,26 +99,53 @@ class Step:
         self.live.add(found)
         return found
 
+    def forward_backward(self) -> Tensor | None:
+        """Forward, loss and backward; returns the scale of fp16."""
+        precision = self.options.precision
+        cast = torch.autocast(DEVICE_TYPE, AUTOCAST[precision]) if precision in AUTOCAST else nullcontext()
+        self.watch.phase = "forward"
+        with cast, saved_tensors_hooks(self.live.pack, lambda tensor: tensor):
+            loss = self.loss.compute_loss(self.model, self.inputs, self.targets)
+        self.casts.weights.clear()
+        scale = fake(self.fakes, torch.ones(()), self.device) if precision == "fp16" else None
+        self.watch.phase = "backward"
+        (loss if scale is None else loss * scale).backward()
+        return scale
+
     def run(self) -> None:
         """Forward, loss, backward, clipping, and the optimizer twice: its first step allocates its state."""
-        precision = self.options.precision
         parameters = [p for p in self.model.parameters() if p.requires_grad]
         with self.fakes:
             self.optimizer = OPTIMIZERS[self.options.optimizer](parameters)
-            cast = torch.autocast(DEVICE_TYPE, AUTOCAST[precision]) if precision in AUTOCAST else nullcontext()
             with self.watch:
-                with cast, saved_tensors_hooks(self.live.pack, lambda tensor: tensor):
-                    loss = self.loss.compute_loss(self.model, self.inputs, self.targets)
-                self.casts.weights.clear()
-                scale = fake(self.fakes, torch.ones(()), self.device) if precision == "fp16" else None
-                self.watch.phase = "backward"
-                (loss if scale is None else loss * scale).backward()
+                self.before = self.live.begin()
+                scale = self.forward_backward()
+                self.saved, self.peak = sum(self.live.saved.values()), self.live.peak
+                self.live.begin()
                 self.watch.phase = "clip"
                 self.unscale(parameters, scale)
                 torch.nn.utils.clip_grad_norm_(parameters, 1.0)
                 for phase in ("setup", "optimizer"):
                     self.watch.phase = phase
                     self.optimizer.step()
+
+    def recomputed(self) -> dict[str, Any] | None:
+        """The same step with the model's blocks run again in backward: which they are, and the bytes; None without any."""
+        try:
+            recompute = importlib.import_module(f"{self.options.name}.runtime.train.recompute")
+        except ModuleNotFoundError:  # no package of ours
+            return None
+        blocks = list(recompute.find_blocks(self.model))
+        if not blocks:
+            return None
+        recompute.recompute_blocks(self.model)
+        update = self.live.peak
+        self.model.zero_grad(set_to_none=True)
+        before = self.live.begin()
+        with self.fakes, self.watch:
+            self.forward_backward()
+        peak = max(update, self.before + self.live.peak - before)
+        return {"blocks": blocks, "saved_activations": sum(self.live.saved.values()), "peak": peak}
 
     def unscale(self, parameters: Sequence[Tensor], scale: Tensor | None) -> None:
         """What a gradient scaler runs on the device in fp16."""
@@ -138,8 +165,8 @@ class Step:
             "buffers": total_bytes(self.model.buffers()),
             "gradients": total_bytes(p.grad for p in parameters if p.grad is not None),
             "optimizer_state": total_bytes(t for t in states if t.device.type == DEVICE_TYPE),
-            "saved_activations": sum(self.live.saved.values()),
-            "peak": self.live.peak,
+            "saved_activations": self.saved,
+            "peak": max(self.peak, self.live.peak),
         }
 
     def result(self, seconds: float) -> dict[str, Any]:
@@ -166,6 +193,12 @@ def described(step: Step | None, fault: Exception) -> dict[str, Any]:
     return {"error": {"phase": phase, "module": where, "what": type(fault).__name__, "why": str(fault)[:2000]}}
 
 
+def unpredicted(step: Step, fault: Exception) -> list[str]:
+    """The notes of a step whose blocks cannot run again."""
+    why = str(fault).partition("\n")[0][:200]
+    return [*step.watch.notes, f"what activation checkpointing saves is not predicted: {type(fault).__name__}: {why}"]
+
+
 def finish(document: dict[str, Any], output: Path | None) -> NoReturn:
     """Writes the document to a file or to standard output, and ends the process."""
     text = json.dumps(document)
@@ -188,6 +221,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         step.watch.on_fault = lambda fault: finish(described(made, fault), options.output)
         step.run()
         document = step.result(time.perf_counter() - started)
+        step.watch.on_fault = lambda fault: finish(document | {"notes": unpredicted(made, fault)}, options.output)
+        try:
+            document["recomputed"] = step.recomputed()
+        except Exception as fault:
+            document["notes"] = unpredicted(step, fault)
     except MigrateError:
         raise
     except Exception as fault:

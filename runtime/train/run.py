@@ -23,6 +23,7 @@ from .modes import set_training_mode
 from .optimizer import build_optimizer
 from .order import Batch, BatchOrder, batches, group_sizes
 from .precision import Precision
+from .recompute import recompute_blocks
 from .schedule import lr_factor
 from .settings import Settings
 from .state import RunState
@@ -113,6 +114,8 @@ def build_run(package: Package, settings: Settings, request: Request, device: De
     set_training_mode(model, settings.train)
     if settings.distributed.sync_batch_norm and world.is_distributed:
         model = convert_sync_batch_norm(model)
+    if settings.train.activation_checkpointing == "blocks":
+        recompute_blocks(model)
     model.to(device.torch_device)
     optimizer = build_optimizer(model, settings.optimizer)
     loss_module = data_parallel(

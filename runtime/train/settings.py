@@ -38,6 +38,8 @@ class TrainSettings:
     freeze_statistics: bool = False
     """Normalise with the stored running statistics and leave them as they are."""
     dropout: bool = True
+    activation_checkpointing: str = _choice("none", "none", "blocks")
+    """Repeated blocks keep their inputs only and run again in backward: less memory, one more forward pass of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

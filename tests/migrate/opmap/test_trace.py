@@ -7,6 +7,7 @@ import pytest
 
 from migrate.errors import Exit, MigrateError
 from migrate.opmap import Trace, load_target, trace_package
+from migrate.opmap.audit import audit_trace, recomputed_rows
 
 Traced = Callable[..., Trace]
 
@@ -24,6 +25,32 @@ class Model(nn.Module):
 
     def forward(self, tokens):
         return self.head(self.embed(tokens))
+"""
+
+BLOCKS = """
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mlp = nn.Sequential(nn.Linear(16, 64), nn.GELU(), nn.Dropout(0.1), nn.Linear(64, 16))
+
+    def forward(self, x):
+        return x + self.mlp(x)
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(64, 16), nn.Linear(16, 8)
+        self.blocks = nn.ModuleList(Block() for _ in range(4))
+
+    def forward(self, tokens):
+        x = self.embed(tokens)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
 """
 
 
@@ -109,3 +136,27 @@ def test_a_trace_that_takes_too_long_is_a_diagnostic(tmp_path: Path, monkeypatch
     monkeypatch.setattr("migrate.opmap.trace.TIMEOUT_SECONDS", 0.01)
     with pytest.raises(MigrateError, match=r"took more than 0\.01 seconds"):
         trace_package(tmp_path, "nothing", load_target("cpu"), batch=1, precision="fp32")
+
+
+def test_the_step_is_traced_with_recomputed_blocks_as_well(package: Callable[..., Path]):
+    folder = package("blocks", BLOCKS)
+    (folder / "blocks" / "runtime").symlink_to(Path(__file__).parents[3] / "runtime")
+    target = load_target("vendor_a")
+    trace = trace_package(folder, "blocks", target, batch=32, precision="fp32")
+    again = trace.recomputed
+    assert again is not None
+    assert again.blocks == tuple(f"blocks.{number}" for number in range(4))
+    hidden = 32 * 6 * 64 * 4
+    # beside its input a block saves the hidden layer, that layer dropped out, and a byte for each number that dropout kept
+    inside = 4 * (2 * hidden + hidden // 4)
+    assert trace.memory.saved_activations - again.saved_activations == inside
+    assert inside / 2 < trace.memory.peak - again.peak < inside
+    assert sum(calls(trace, "addmm", phase="forward").values()) == 2 * 4 + 1
+    twice = sum(row.count for row in recomputed_rows(trace) if row.operator == "addmm")
+    assert twice == 2 * 4
+    audit = audit_trace(trace, target)
+    assert 0 < audit.recompute_seconds < audit.cost.phases["forward"]
+
+
+def test_without_repeated_blocks_nothing_is_recomputed(traced: Traced):
+    assert traced("lstm").recomputed is None

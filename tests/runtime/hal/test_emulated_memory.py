@@ -10,9 +10,15 @@ import torch
 from torch import nn
 
 from runtime.hal import Device
+from runtime.train.recompute import recompute_blocks
 
 Open = Callable[..., Device]
 MIB = 2**20
+
+
+class Perceptron(nn.Sequential):
+    def __init__(self) -> None:
+        super().__init__(nn.Linear(32, 128), nn.GELU(), nn.Linear(128, 32))
 
 
 def test_bytes_are_exact_and_return_to_zero(vendor_a: Device) -> None:
@@ -102,3 +108,25 @@ def test_events_read_the_virtual_clock(vendor_a: Device) -> None:
     torch.ones(10, device=vendor_a.torch_device).add_(1)
     end.record()
     assert start.elapsed_time(end) == pytest.approx(2 * 5e-3, rel=0.01)
+
+
+def test_recomputed_blocks_take_less_memory_and_more_time(vendor_a: Device) -> None:
+    def clock() -> float:
+        seconds = vendor_a.clock()
+        assert seconds is not None
+        return seconds
+
+    def step(recompute: bool) -> tuple[int, float]:
+        model = nn.Sequential(*(Perceptron() for _ in range(8))).to(vendor_a.torch_device)
+        if recompute:
+            recompute_blocks(model)
+        x = torch.ones(1024, 32, device=vendor_a.torch_device)
+        gc.collect()
+        held, start = vendor_a.memory().used, clock()
+        vendor_a.reset_peak()
+        model(x).sum().backward()
+        return vendor_a.memory().peak - held, clock() - start
+
+    (plain, seconds), (less, more_seconds) = step(False), step(True)
+    assert less < plain / 2
+    assert seconds < more_seconds < 1.5 * seconds
