@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from migrate.frontends.pytorch.setup import TrainingSetup
     from migrate.frontends.pytorch.worker_open import OpenedProgram
 
-Format = Literal["onnx", "pt2", "torchscript", "pickle", "factory", "keras"]
+Format = Literal["onnx", "pt2", "torchscript", "pickle", "factory", "keras", "tensorflow"]
 LATER = {
-    ".pb": "a TensorFlow graph",
     ".tflite": "a TensorFlow Lite file",
 }
+GRAPH_STARTS = (b"\x0a", b"\x12", b"\x22")  # a graph begins with a node, its library or its versions
 KERAS_SUFFIXES = (".keras", ".h5")
 TORCH_SUFFIXES = (".pt2", ".pt", ".pth")
 FACTORY = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -55,6 +55,8 @@ def open_source(source: str | Path | Any, options: Options | None = None) -> Ope
         kind = recognise(source)
         if kind == "keras":
             return _open_keras(Path(source), options)
+        if kind == "tensorflow":
+            return _open_tensorflow(Path(source), options)
         return _open_onnx(Path(source), options) if kind == "onnx" else _open_pytorch(source, kind, options)
     if hasattr(source, "opset_import"):
         return _open_onnx(source, options)
@@ -135,6 +137,25 @@ def _open_keras(source: Path, options: Options) -> Opened:
     )
 
 
+def _open_tensorflow(source: Path, options: Options) -> Opened:
+    from migrate.frontends.tensorflow import describe_tensorflow, load_tensorflow, read_tensorflow
+
+    model = read_tensorflow(source)
+
+    def oracle() -> Any:
+        from migrate.frontends.tensorflow.oracle import TensorflowOracle
+
+        return TensorflowOracle(model)
+
+    return Opened(
+        name=source.name,
+        sha256=model.sha256,
+        description=describe_tensorflow(model),
+        graph=load_tensorflow(model, options.input_shapes),
+        oracle=oracle,
+    )
+
+
 def _open_pytorch(source: str | Path, kind: Any, options: Options) -> Opened:
     from migrate.frontends.pytorch.worker_open import Examples, open_program
 
@@ -207,19 +228,29 @@ def _recognise(path: Path) -> Format:
     from migrate.frontends.pytorch.files import kind_of
 
     if path.is_dir():
-        raise _refused("MIG104", path, "it is a folder", "TensorFlow's SavedModel is not read by this version")
+        return _recognise_folder(path)
     if not path.exists():
         todo = "a factory is named as package.module:function" if ":" in path.name else ""
         raise _refused("MIG101", path, "there is no such file", todo)
     if not path.is_file():  # reading a pipe or a device may never end
         raise _refused("MIG101", path, "it is no regular file", "")
     suffix = path.suffix.lower()
+    if path.name == "saved_model.pb":  # its folder is meant
+        raise _refused("MIG104", path, "it is part of a SavedModel", "give the folder that it lies in")
+    if suffix == ".index" and (path.parent / f"{path.stem}.data-00000-of-00001").exists():
+        from migrate.frontends.tensorflow import refuse_weights
+
+        raise refuse_weights(path)
     if suffix in LATER:
         raise _refused("MIG104", path, f"it is {LATER[suffix]}", "this version reads ONNX and PyTorch; export to .onnx")
     with path.open("rb") as file:
         head = file.read(4)
     if head == b"\x89HDF" or (head == b"PK\x03\x04" and (suffix == ".keras" or is_keras_archive(path))):
         return "keras"
+    if suffix == ".pb" and head[:1] in GRAPH_STARTS:
+        return "tensorflow"
+    if suffix == ".pb":
+        raise _refused("MIG104", path, "its content is none that TensorFlow writes", "save the graph again")
     if suffix in KERAS_SUFFIXES:
         raise _refused("MIG104", path, "its content is none that Keras writes", "save the model again")
     if (kind := kind_of(path)) is not None:
@@ -227,6 +258,16 @@ def _recognise(path: Path) -> Format:
     if suffix in TORCH_SUFFIXES and head[:1] != b"\x08":  # an ONNX model begins with its version, field 1
         raise _refused("MIG104", path, "its content is none that PyTorch writes", "save the model again")
     return "onnx"
+
+
+def _recognise_folder(path: Path) -> Format:
+    from migrate.frontends.tensorflow import is_saved_model, refuse_weights, weights_alone
+
+    if is_saved_model(path):
+        return "tensorflow"
+    if weights_alone(path):
+        raise refuse_weights(path)
+    raise _refused("MIG104", path, "it is a folder, and no SavedModel", "")
 
 
 def _refused(code: str, path: Path, why: str, todo: str) -> MigrateError:
