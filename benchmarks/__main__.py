@@ -1,9 +1,8 @@
 """Every benchmark: `python -m benchmarks [--quick] [SECTION ...]`.
 
 conversion: from a path to a module, beside onnx2torch and onnx2pytorch, and where migrate's time goes. deep: the
-same for files of thousands of nodes. commands: the same in
-fresh processes, with peak memory, and `migrate convert`. training, compiled: training steps of the modules. pytorch: those of
-emitted modules beside the PyTorch modules that they were made from. kernels: the runtime's kernels. Prints tables, and
+same for files of thousands of nodes. memory: what is kept for the backward pass. commands: conversion in fresh processes, with
+peak memory, and `migrate convert`. training, compiled: training steps of the modules. pytorch: those of emitted modules beside the PyTorch modules that they were made from. kernels: the runtime's kernels. Prints tables, and
 writes benchmarks/results/SECTION-DATE.json and .md; `--quick` writes nothing.
 """
 
@@ -25,9 +24,10 @@ from benchmarks import kernels
 from benchmarks import pytorch as modules
 from benchmarks.conversion import as_command
 from benchmarks.launch import child
+from benchmarks.memory import FILES
 from benchmarks.models import CASES, TRAINED
 from benchmarks.peers import available
-from benchmarks.tables import Table, command_table, conversion_table, stage_table, training_table
+from benchmarks.tables import Table, command_table, conversion_table, memory_table, stage_table, training_table
 
 RESULTS = Path(__file__).parent / "results"
 QUICK = ("nudenet", "basic_pitch", "mlp")
@@ -59,6 +59,15 @@ def deep(quick: bool) -> Section:
             say(f"deep: {kind}, {nodes} nodes")
             results.append(child("benchmarks.deep", kind, "--nodes", str(nodes), "--rounds", "1" if quick else "3"))
     return results, [stage_table(results)]
+
+
+def memory(quick: bool) -> Section:
+    """What is kept for the backward pass."""
+    results: list[dict[str, Any]] = []
+    for name in ("gpt",) if quick else FILES:
+        say(f"memory: {name}")
+        results.append(child("benchmarks.memory", name))
+    return results, [memory_table(results)]
 
 
 def commands(quick: bool) -> Section:
@@ -117,6 +126,7 @@ def run_kernels(quick: bool) -> None:
 SECTIONS: dict[str, Callable[[bool], Section]] = {
     "conversion": conversion,
     "deep": deep,
+    "memory": memory,
     "commands": commands,
     "training": training,
     "compiled": compiled,

@@ -150,7 +150,7 @@ def test_the_step_is_traced_with_recomputed_blocks_as_well(package: Callable[...
     # beside its input a block saves the hidden layer, that layer dropped out, and a byte for each number that dropout kept
     inside = 4 * (2 * hidden + hidden // 4)
     assert trace.memory.saved_activations - again.saved_activations == inside
-    assert inside / 2 < trace.memory.peak - again.peak < inside
+    assert inside / 3 < trace.memory.peak - again.peak < inside  # one block of four is there while it runs again
     assert sum(calls(trace, "addmm", phase="forward").values()) == 2 * 4 + 1
     twice = sum(row.count for row in recomputed_rows(trace) if row.operator == "addmm")
     assert twice == 2 * 4
