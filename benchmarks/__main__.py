@@ -1,9 +1,10 @@
 """Every benchmark: `python -m benchmarks [--quick] [SECTION ...]`.
 
-conversion: from a path to a module, beside onnx2torch and onnx2pytorch, and where migrate's time goes. deep: the
-same for files of thousands of nodes. memory: what is kept for the backward pass. commands: conversion in fresh processes, with
-peak memory, and `migrate convert`. training, compiled: training steps of the modules. pytorch: those of emitted modules beside the PyTorch modules that they were made from. kernels: the runtime's kernels. Prints tables, and
-writes benchmarks/results/SECTION-DATE.json and .md; `--quick` writes nothing.
+conversion: from a path to a module, beside onnx2torch and onnx2pytorch, and where migrate's time goes. deep: the same for files
+of thousands of nodes. memory: what is kept for the backward pass. commands: conversion in fresh processes, with peak memory,
+and `migrate convert`. training, compiled: training steps of the modules. pytorch: those of emitted modules beside the PyTorch
+modules that they were made from. kernels: the runtime's kernels. Prints tables, and writes benchmarks/results/SECTION-DATE.json
+and .md; `--quick` writes nothing.
 """
 
 from __future__ import annotations
