@@ -6,30 +6,19 @@ order of computation becomes a container whose members are called from outside. 
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable
-from dataclasses import dataclass
-
-from migrate.codegen.cut import MAX_CALLS, cut, live_values
+from migrate.codegen.cut import MAX_CALLS, cut, live_values, longest_part
+from migrate.codegen.groups import FOUND, find_groups
 from migrate.codegen.homes import homes_of
 from migrate.codegen.isomorphism import matching, repeats
 from migrate.codegen.scopes import Path, Scopes, live_nodes
 from migrate.codegen.tree import Block, BlockCall, ControlCall, FunctionCall, Item, LayerCall, Place
+from migrate.codegen.units import Unit, in_order, marks_of, read_by
 from migrate.graph import ir
 from migrate.graph.ir import Node, Value, tensors_in
 
 _BLOCK_NAMES = {"if_": ("on_true", "on_false"), "loop": ("body",)}
 MODULE_DICT = "torch.nn.modules.container.ModuleDict"
 _LISTS = ("stages", "blocks", "layers", "parts")
-
-
-@dataclass(eq=False, slots=True)
-class _Unit:
-    """Nodes that are one item: a single node (`path` is its layer's, or None), or the nodes of one call of a scope."""
-
-    nodes: list[Node]
-    path: Path | None
-    is_call: bool
 
 
 class TreeBuilder:
@@ -74,15 +63,21 @@ class TreeBuilder:
         block = Block(place, nodes, borrows=self.borrows)
         place.block = block
         units = self._ordered_units(nodes, path)
-        if (
-            len(units) > MAX_CALLS and not self.scopes.classes
-        ):  # the source's own modules are cut as its author cut them
+        found = len(units) > MAX_CALLS and not self.scopes.classes  # a source's own modules are as its author cut them
+        if found and not depth:
+            units = self._grouped(units, nodes, path)
+        if found and sum(len(run) for _, run in self._runs(units, path)) > MAX_CALLS:
             block.items = self._cut_items(units, path, place, depth)
         else:
             block.items = [self._item(unit, place, depth) for unit in units]
         return block
 
-    def _item(self, unit: _Unit, owner: Place, depth: int) -> Item:
+    def _items(self, units: list[Unit], path: Path, owner: Place, depth: int) -> list[Item]:
+        """The items of units of which some may be lists."""
+        nodes = [node for unit in units for node in unit.nodes]
+        return [self._item(unit, owner, depth) for unit in self._ordered_units(nodes, path)]
+
+    def _item(self, unit: Unit, owner: Place, depth: int) -> Item:
         if unit.is_call:
             assert unit.path is not None
             return self._call(unit.nodes, unit.path, depth)
@@ -134,10 +129,10 @@ class TreeBuilder:
 
     # ---- units
 
-    def _ordered_units(self, nodes: list[Node], path: Path) -> list[_Unit]:
+    def _ordered_units(self, nodes: list[Node], path: Path) -> list[Unit]:
         while True:
             units = self._units(nodes, path)
-            order, stuck = _topological(units)
+            order, stuck = in_order(units)
             if not stuck:
                 return order
             self.containers |= {unit.path for unit in stuck if unit.is_call and unit.path is not None}
@@ -150,14 +145,14 @@ class TreeBuilder:
                 return scope[:length]
         return None
 
-    def _units(self, nodes: list[Node], path: Path) -> list[_Unit]:
-        units: list[_Unit] = []
+    def _units(self, nodes: list[Node], path: Path) -> list[Unit]:
+        units: list[Unit] = []
         visits: dict[Path, list[list[Node]]] = {}
         last: Path | None = None
         for node in nodes:
             key = self._key(node, path)
             if key is None or key in self.scopes.layers:
-                units.append(_Unit([node], key, False))
+                units.append(Unit([node], key, False))
             elif key == last:
                 visits[key][-1].append(node)
             else:
@@ -168,25 +163,33 @@ class TreeBuilder:
             if any(matching(calls[0], call) is None for call in calls[1:]):
                 self.containers.add(key)
                 return self._units(nodes, path)
-            units += [_Unit(call, key, True) for call in calls]
+            units += [Unit(call, key, True) for call in calls]
         index = {node: i for i, node in enumerate(nodes)}
         return sorted(units, key=lambda u: index[u.nodes[0]])
 
     # ---- cutting by position
 
-    def _cut_items(self, units: list[_Unit], path: Path, place: Place, depth: int) -> list[Item]:
+    def _grouped(self, units: list[Unit], nodes: list[Node], path: Path) -> list[Unit]:
+        """The units, what comes again and again in them made modules."""
+        for node, inner in find_groups(units, self.scopes).items():
+            self.scopes.of[node] = (*path, *inner)
+            self.scopes.lists |= {(*path, *inner[:k]) for k, name in enumerate(inner) if name.isdigit()}
+        self.containers |= self.scopes.lists
+        return self._ordered_units(nodes, path)
+
+    def _cut_items(self, units: list[Unit], path: Path, place: Place, depth: int) -> list[Item]:
         name = _LISTS[min(depth, len(_LISTS) - 1)]
         while name in place.children:
             name += "_"
         items: list[Item] = []
-        runs = self._runs(units)
+        runs = self._runs(units, path)
         whole = depth == 0 and sum(len(run) > MAX_CALLS // 2 for _, run in runs) == 1 and runs[0][0]
         number = 0
         for is_direct, run in runs:
             if not is_direct or len(run) <= MAX_CALLS // 2:
-                items += [self._item(unit, place, depth) for unit in run]
+                items += self._items(run, path, place, depth)
                 continue
-            parts = cut(_live(run, units))
+            parts = cut(_live(run, units), marks_of(run, self.scopes, longest_part(len(run))))
             for k, (start, stop) in enumerate(parts):
                 if whole and len(parts) > 2 and k in (0, len(parts) - 1):
                     inner = (*path, "head" if k else "stem")
@@ -194,39 +197,47 @@ class TreeBuilder:
                     inner = (*path, name, str(number))
                     self.scopes.lists.add(inner[:-1])
                     number += 1
-                items.append(self._part(run[start:stop], inner, depth))
+                items.append(self._part(run[start:stop], inner, path, depth))
         return items
 
-    def _runs(self, units: list[_Unit]) -> list[tuple[bool, list[_Unit]]]:
-        """Runs of units that have no module of their own, and runs of the others."""
-        runs: list[tuple[bool, list[_Unit]]] = []
+    def _runs(self, units: list[Unit], path: Path) -> list[tuple[bool, list[Unit]]]:
+        """Runs of units that no module of the source has, and runs of the others; a list that was found is one unit."""
+        runs: list[tuple[bool, list[Unit]]] = []
         for unit in units:
-            direct = not unit.is_call and unit.path is None and unit.nodes[0] not in self.hoisted
-            if runs and runs[-1][0] == direct:
+            segment = unit.path[len(path)] if unit.is_call and unit.path else ""
+            direct = FOUND in segment or (unit.is_free and unit.nodes[0] not in self.hoisted)
+            last = runs[-1][1][-1] if runs and runs[-1][0] == direct else None
+            if last is not None and FOUND in segment and last.path and last.path[: len(path) + 1] == (*path, segment):
+                runs[-1][1][-1] = Unit([*last.nodes, *unit.nodes], (*path, segment), True)
+            elif last is not None:
                 runs[-1][1].append(unit)
             else:
                 runs.append((direct, [unit]))
         return runs
 
-    def _part(self, units: list[_Unit], path: Path, depth: int) -> BlockCall:
+    def _part(self, units: list[Unit], path: Path, outer: Path, depth: int) -> BlockCall:
         nodes = [node for unit in units for node in unit.nodes]
         for node in nodes:
-            self.scopes.of[node] = path
+            self._move(node, outer, path)
         self.blocks[path] = block = self._block(nodes, path, self.place(path), depth + 1)
         return BlockCall(block, nodes)
 
+    def _move(self, node: Node, outer: Path, path: Path) -> None:
+        """Put a node, and the modules found around it, from one module into another."""
+        inner = self.scopes.of[node][len(outer) :]
+        self.scopes.of[node] = (*path, *inner)
+        found = {(*path, *inner[:k]) for k, name in enumerate(inner) if name.isdigit()}
+        self.scopes.lists |= found
+        self.containers |= found
 
-def _live(run: list[_Unit], units: list[_Unit]) -> list[int]:
+
+def _live(run: list[Unit], units: list[Unit]) -> list[int]:
     makes = [{id(v) for node in unit.nodes for v in node.outputs} for unit in run]
-    uses = [{id(v) for v in _read(unit.nodes)} for unit in run]
+    uses = [{id(v) for v in read_by(unit.nodes)} for unit in run]
     inside = {id(unit) for unit in run}
     made = set[int]().union(*makes)
-    kept = {id(v) for unit in units if id(unit) not in inside for v in _read(unit.nodes)} & made
+    kept = {id(v) for unit in units if id(unit) not in inside for v in read_by(unit.nodes)} & made
     return live_values(makes, uses, kept)
-
-
-def _read(nodes: Iterable[Node]) -> Iterable[Value]:
-    return (v for node in nodes for v in tensors_in((node.args, node.kwargs)) if v.weight is None)
 
 
 def _calls(visits: list[list[Node]]) -> list[list[Node]]:
@@ -242,54 +253,6 @@ def _calls(visits: list[list[Node]]) -> list[list[Node]]:
             calls.append(list(visit))
             seen = weights
     return [part for call in calls for part in repeats(call)]
-
-
-def _topological(units: list[_Unit]) -> tuple[list[_Unit], list[_Unit]]:
-    """The units in an order of computation, as near to the given one as can be, and those that wait in a circle."""
-    maker = {v: i for i, unit in enumerate(units) for node in unit.nodes for v in node.outputs}
-    waits: list[set[int]] = []
-    users: list[list[int]] = [[] for _ in units]
-    for i, unit in enumerate(units):
-        waits.append({maker[v] for node in unit.nodes for v in node.inputs if v in maker} - {i})
-        for other in waits[i]:
-            users[other].append(i)
-    left = [len(w) for w in waits]
-    ready = [i for i, count in enumerate(left) if not count]
-    order: list[_Unit] = []
-    done: set[int] = set()
-    holder: Path | None = None
-    while ready:
-        # members of one list stay together where they can, so that a branch is read as one
-        again = [i for i in ready if holder and _holder(units[i]) == holder]
-        i = min(again) if again else ready[0]
-        ready.remove(i)
-        heapq.heapify(ready)
-        holder = _holder(units[i])
-        order.append(units[i])
-        done.add(i)
-        for user in users[i]:
-            left[user] -= 1
-            if not left[user]:
-                heapq.heappush(ready, user)
-    return order, [unit for i, unit in enumerate(units) if i not in done and _in_circle(i, waits, done)]
-
-
-def _holder(unit: _Unit) -> Path | None:
-    """The list that the unit's module is a member of."""
-    return unit.path[:-1] if unit.path and unit.path[-1].isdigit() else None
-
-
-def _in_circle(start: int, waits: list[set[int]], done: set[int]) -> bool:
-    """Whether a unit waits, through others, for itself."""
-    stack, seen = [w for w in waits[start] if w not in done], set[int]()
-    while stack:
-        i = stack.pop()
-        if i == start:
-            return True
-        if i not in seen:
-            seen.add(i)
-            stack += [w for w in waits[i] if w not in done]
-    return False
 
 
 def _stays(holder: Node, block: ir.Block, value: Value) -> bool:

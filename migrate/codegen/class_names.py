@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from migrate.codegen.names import class_name
-from migrate.codegen.tree import Block, FunctionCall, LayerCall, Place
+from migrate.codegen.tree import Block, FunctionCall, Item, LayerCall, Place
 
 _ACTIVATIONS = {
     "relu": "ReLU", "silu": "SiLU", "gelu": "GELU", "hardswish": "Hardswish", "sigmoid": "Sigmoid", "tanh": "Tanh",
@@ -21,7 +21,11 @@ def wanted_name(places: list[Place]) -> str:
         return class_name(own.pop().rpartition(".")[2], "Block")
     block = places[0].block
     names = [_by_place(place) for place in places]
-    said = len(set(names)) == 1 and not any(place.segment.isdigit() for place in places) and names[0] != "Block"
+    said = (
+        len(set(names)) == 1
+        and not any(p.segment.isdigit() or "\0" in p.segment for p in places)
+        and names[0] != "Block"
+    )
     small = _by_layers(block) if block and not said else ""
     if small:
         return small
@@ -31,28 +35,31 @@ def wanted_name(places: list[Place]) -> str:
 
 def _by_layers(block: Block) -> str:
     """`ConvNormReLU` for a block that is just that."""
-    if len(block.items) > 4:
+    if len(block.items) > 6:
         return ""
-    parts: list[str] = []
-    for item in block.items:
-        if isinstance(item, LayerCall):
-            parts.append(_LAYERS.get(item.layer.role, ""))
-        elif isinstance(item, FunctionCall) and item.node.op.name in _ACTIVATIONS:
-            parts.append(_ACTIVATIONS[item.node.op.name])
-        elif not (isinstance(item, FunctionCall) and item.node.op.name == "mul"):
-            return ""
+    parts = [_part(item) for item in block.items]
     if len(parts) < 2 or not all(parts) or parts[0] not in ("Conv", "Linear", "Up"):
         return ""
-    if parts[-1] == "Sigmoid" and len(parts) < len(block.items):
-        parts[-1] = "SiLU"
-    return "".join(parts)
+    if parts[-2:] == ["Sigmoid", "Scale"]:
+        parts[-2:] = ["SiLU"]
+    return "".join(dict.fromkeys(parts))
+
+
+def _part(item: Item) -> str:
+    """What an item adds to the name; empty where it is more than a layer, a scale or an activation."""
+    if isinstance(item, LayerCall):
+        return _LAYERS.get(item.layer.role, "")
+    if not isinstance(item, FunctionCall):
+        return ""
+    name = item.node.op.name
+    return _ACTIVATIONS.get(name, "Scale" if name in ("mul", "add") else "")
 
 
 def _by_place(place: Place) -> str:
     """`blocks.3` is a `Block`, `layer1.0` a `Layer`, `self_attn` a `SelfAttn`."""
-    segment = place.segment
+    segment = place.segment.partition("\0")[0]
     if segment.isdigit() and place.parent is not None:
-        segment = place.parent.segment
+        segment = place.parent.segment.partition("\0")[0]
         while segment.isdigit() and place.parent and place.parent.parent:
             place = place.parent
             segment = place.segment
