@@ -14,9 +14,9 @@ from migrate.codegen.tree import Place
 from migrate.graph.ir import Value
 
 MIN_SAVED = 60  # characters
-_CHANNELS = frozenset({
+CHANNELS = frozenset({
     "in_channels", "out_channels", "num_features", "in_features", "out_features", "normalized_shape", "num_channels",
-    "embedding_dim", "input_size", "hidden_size", "num_parameters", "channels",
+    "embedding_dim", "input_size", "hidden_size", "num_parameters", "channels", "groups", "split_size",
 })  # fmt: skip
 
 
@@ -93,9 +93,11 @@ def same_meaning(left: Arg, right: Arg) -> bool:
     """Whether two arguments say the same of a layer, whatever each calls it."""
 
     def base(name: str) -> str:
-        return "channels" if any(name == c or name.endswith(f"_{c}") for c in _CHANNELS) else name
+        return "channels" if any(name == c or name.endswith(f"_{c}") for c in CHANNELS) else name
 
-    return base(left.name) == base(right.name) and left.config == right.config
+    if left.config or right.config:
+        return left.config == right.config
+    return base(left.name) == base(right.name)
 
 
 def annotation(values: list[Any]) -> str:

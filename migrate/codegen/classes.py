@@ -26,11 +26,11 @@ from migrate.codegen.class_texts import (
     top_commas,
 )
 from migrate.codegen.holes import number
-from migrate.codegen.layers import Arg
+from migrate.codegen.layers import MISSING, Arg
 from migrate.codegen.lines import Body, Line
 from migrate.codegen.names import Namespace, variables
 from migrate.codegen.plan import ClassPlan, Function, Member, Parameter, Statement
-from migrate.codegen.slots import Slot, differs, is_size, parameter_name
+from migrate.codegen.slots import Slot, default_of, derived_from, differs, given, is_positional, is_size, parameter_name
 from migrate.codegen.symbols import Symbols
 from migrate.codegen.tree import Place, collect_levels
 
@@ -49,11 +49,10 @@ class _Class:
     def arguments(self, place: Place) -> list[Arg]:
         """The constructor's arguments at one place."""
         at = self.places.index(place)
-        found: dict[str, Arg] = {}
-        for slot in self.slots:
-            if slot.parameter and not slot.fixed and slot.parameter not in found:
-                found[slot.parameter] = Arg(slot.parameter, slot.values[at], config=slot.arg.config)
-        return list(found.values())
+        return [
+            Arg(name, slot.values[at], default_of(slot, self.slots), is_positional(name, slot), slot.arg.config)
+            for name, slot in given(self.slots).items()
+        ]
 
 
 class ClassBuilder:
@@ -110,7 +109,8 @@ class ClassBuilder:
         for slot in slots:
             is_argument = not is_root and bool(slot.arg.name) and (slot.arg.config or differs(slot))
             slot.fixed = not is_argument and is_size(slot)
-            if is_argument or slot.fixed:
+            slot.derived = derived_from(slot, slots) if is_argument else ""
+            if (is_argument and not slot.derived) or slot.fixed:
                 slot.parameter = parameter_name(slot, slots, space, members)
         return slots
 
@@ -144,7 +144,7 @@ class ClassBuilder:
             slot = next(slots)
             if slot.arg.config and made.name == "Model":
                 return slot, f"config.{slot.arg.config}"
-            return slot, default_text(slot) if slot.fixed else slot.parameter or default_text(slot)
+            return slot, default_text(slot) if slot.fixed else slot.derived or slot.parameter or default_text(slot)
 
         members = self._held(place, take)
         members += [loose_member(a, v, [take()[1] for _ in v.shape]) for a, v in place.loose.items()]
@@ -203,7 +203,7 @@ class ClassBuilder:
         texts: list[str] = []
         for position, arg in enumerate(args):
             slot, text = take()
-            if arg.is_default and not slot.parameter:
+            if arg.is_default and not slot.parameter and not slot.derived:
                 continue
             texts.append(text if arg.positional and len(texts) == position else f"{arg.name}={text}")
         constructor = place.layer.constructor if place.layer is not None else self.of[place].name
@@ -249,11 +249,13 @@ class ClassBuilder:
 def _parameters(made: _Class) -> tuple[Parameter, ...]:
     if made.name == "Model":
         return ()
-    found: dict[str, Parameter] = {}
-    for slot in made.slots:
-        if slot.parameter and not slot.fixed and slot.parameter not in found:
-            found[slot.parameter] = Parameter(name=slot.parameter, annotation=annotation(slot.values))
-    return tuple(found.values())
+    found: list[Parameter] = []
+    for name, slot in given(made.slots).items():
+        default = default_of(slot, made.slots)
+        said = "" if default is MISSING else number(default)
+        kind = annotation([*slot.values, default] if said else slot.values)
+        found.append(Parameter(name=name, annotation=kind, default=said, positional=is_positional(name, slot)))
+    return tuple(found)
 
 
 def _doc(made: _Class, of: dict[Place, _Class]) -> str:

@@ -15,10 +15,10 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from migrate.codegen.scopes import Scopes
-from migrate.codegen.units import Unit, mark_of, marks_of, read_by
+from migrate.codegen.units import Unit, by_use, mark_of, marks_of, read_by
 from migrate.graph.ir import Node, Value
 
-FOUND = "\0"  # in the segment of a module that the source does not have: its role, and a number of its own
+FOUND = "\0+"  # in the segment of a module that the source does not have: its role, and a number of its own
 _ANCHORS = ("nn.Conv", "nn.Linear")
 _FOLLOWS = frozenset({"activation", "norm", "elementwise"})
 _MIN_CELL = 3  # nodes of a cell, and cells that are the same
@@ -40,9 +40,12 @@ class Group(Unit):
 def find_groups(units: Sequence[Unit], scopes: Scopes) -> dict[Node, tuple[str, ...]]:
     """The path of each node that is in a module that was found; a list's members have numbers for names."""
     uses = Counter([*read_by(scopes.of), *scopes.outputs])
-    items = _linked(_with_cells(list(units), scopes, uses), scopes, uses)
+    items = _linked(_with_cells(by_use(units), scopes, uses), scopes, uses)
     while (found := _best_run(items, scopes, uses)) is not None:
         items = _linked(_with_runs(items, *found), scopes, uses)
+    first = items[0]
+    if isinstance(first, Group) and not first.is_list and not _again(first, items, scopes):
+        first.role = "stem"
     paths: dict[Node, tuple[str, ...]] = {}
     for number, item in enumerate(items):
         paths.update(_paths(item, f"{FOUND}{number}"))
@@ -57,6 +60,12 @@ def _paths(item: Unit, name: str) -> Iterator[tuple[Node, tuple[str, ...]]]:
     for number, inner in enumerate(item.items):
         below = dict(_paths(inner, str(number) if item.is_list else f"{FOUND}{number}"))
         yield from ((node, (segment, *below.get(node, ()))) for node in inner.nodes)
+
+
+def _again(group: Group, items: Sequence[Unit], scopes: Scopes) -> bool:
+    """Whether another of the items is the same, beside it and not in a module that was found."""
+    kind = _kind(group.nodes, scopes)
+    return any(item is not group and _kind(item.nodes, scopes) == kind for item in items)
 
 
 # ---- cells
@@ -193,7 +202,21 @@ class _Border:
         made = {v for node in nodes for v in node.outputs}
         out = [v for v in made if self.uses[v] > reads[v]]
         given = reads.keys() - made
-        return all(map(_may_join, run)) and len(given) <= _MAX_GIVEN and 0 < len(out) <= _MAX_MADE
+        narrow = len(given) <= _MAX_GIVEN and 0 < len(out) <= _MAX_MADE
+        return narrow and all(map(_may_join, run)) and _is_whole(run)
+
+
+def _is_whole(run: Sequence[Unit]) -> bool:
+    """Whether its items hang together, rather than be two things side by side."""
+    parts: list[tuple[set[Unit], set[Value]]] = []
+    for item in run:
+        values = {v for node in item.nodes for v in node.outputs}
+        read = set(read_by(item.nodes))
+        near = [part for part in parts if part[1] & read]
+        items = {item}.union(*(part[0] for part in near))
+        parts = [part for part in parts if part not in near]
+        parts.append((items, values.union(*(part[1] for part in near))))
+    return len(parts) == 1
 
 
 def _with_runs(items: list[Unit], starts: list[int], length: int) -> list[Unit]:
@@ -201,6 +224,12 @@ def _with_runs(items: list[Unit], starts: list[int], length: int) -> list[Unit]:
     found: list[Unit] = []
     at = 0
     for start in starts:
-        found += [*items[at:start], _group(items[start : start + length], "block")]
+        found += [*items[at:start], _group(run := items[start : start + length], _name(run))]
         at = start + length
     return found + items[at:]
+
+
+def _name(run: list[Unit]) -> str:
+    """What the run is for: a gate of all channels by their means, or a block as any other."""
+    first, last = run[0].nodes[0].op.name, run[-1].nodes[-1].op.name
+    return "se" if first in ("adaptive_avg_pool2d", "mean") and last == "mul" else "block"

@@ -111,6 +111,9 @@ def _configure(scopes: Scopes, outputs: list[Output]) -> tuple[ConfigField, ...]
         fields.append(ConfigField(name="dropout", annotation="float", default=repr(float(rates.pop())), origin=origin))
     last = _last_linear(scopes, outputs)
     if last is not None:
+        node = outputs[0].raw.node
+        assert node is not None
+        scopes.layer[node] = last = replace(last, role="head")
         _mark(scopes, lambda layer: layer is last, "out_features", "num_classes")
         origin = "the rows of the last linear layer"
         classes = next(a.value for a in last.args if a.name == "out_features")

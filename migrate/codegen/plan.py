@@ -24,11 +24,12 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A parameter of a constructor or of a `forward`."""
+    """A parameter of a constructor or of a `forward`; a constructor's is named where it is given, unless `positional`."""
 
     name: str
     annotation: str
     default: str = ""
+    positional: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

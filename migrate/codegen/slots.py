@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from migrate.codegen.class_texts import same_meaning
+from migrate.codegen.class_texts import CHANNELS, same_meaning
 from migrate.codegen.holes import AXIS
-from migrate.codegen.layers import Arg
+from migrate.codegen.layers import MISSING, Arg
 from migrate.codegen.names import Namespace, identifier
 
 
@@ -15,7 +15,8 @@ from migrate.codegen.names import Namespace, identifier
 class Slot:
     """A number that may differ: where it is (`attr` of the member, None for a body's), what it is called, its values.
 
-    A size in a body that does not differ is `fixed`: an attribute of the module all the same, so that it has a name.
+    A size in a body that does not differ is `fixed`: an attribute of the module all the same, so that it has a name. One that
+    follows from another in all instances is `derived`: a text with that other's name.
     """
 
     attr: str | None
@@ -23,6 +24,12 @@ class Slot:
     values: list[Any]
     parameter: str = ""
     fixed: bool = False
+    derived: str = ""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the constructor is given it."""
+        return bool(self.parameter) and not self.fixed and not self.derived
 
 
 def differs(slot: Slot) -> bool:
@@ -37,14 +44,51 @@ def is_size(slot: Slot) -> bool:
 
 def parameter_name(slot: Slot, slots: list[Slot], space: Namespace, members: set[str]) -> str:
     """The name of the constructor's parameter for a slot: an earlier slot's where both always agree and mean the same."""
+    is_attribute = slot.attr is None  # a number of the body is kept as one, a module's is not
     for other in slots:
         if other is slot:
             break
-        if other.parameter and other.values == slot.values and same_meaning(slot.arg, other.arg):
+        fits = other.parameter and not (is_attribute and other.parameter in members)
+        if fits and other.values == slot.values and same_meaning(slot.arg, other.arg):
             return other.parameter
     wanted = slot.arg.config or slot.arg.name
-    if slot.attr and (wanted in space or wanted in members):
+    if slot.attr and wanted in space:
         wanted = identifier(f"{slot.attr}_{slot.arg.name}")
-    while wanted in members:
+    while is_attribute and wanted in members:
         wanted += "_"
     return space.claim(wanted)
+
+
+def derived_from(slot: Slot, slots: list[Slot]) -> str:
+    """A padding that keeps the size, as it is written for the kernel sizes before it; empty for any other number."""
+    if slot.arg.name != "padding" or not all(type(value) is int for value in slot.values):
+        return ""
+    for other in slots[: slots.index(slot)]:
+        same = other.attr == slot.attr and other.arg.name == "kernel_size" and other.is_given
+        if same and all(
+            type(k) is int and k % 2 and p == k // 2 for k, p in zip(other.values, slot.values, strict=True)
+        ):
+            return f"{other.parameter} // 2"
+    return ""
+
+
+def given(slots: list[Slot]) -> dict[str, Slot]:
+    """The slots that a constructor is given, by parameter; those that are given by position come first."""
+    found: dict[str, Slot] = {}
+    for slot in slots:
+        if slot.is_given:
+            found.setdefault(slot.parameter, slot)
+    return dict(sorted(found.items(), key=lambda item: not is_positional(*item)))
+
+
+def is_positional(parameter: str, slot: Slot) -> bool:
+    """Whether a constructor is given it by position: the channels that a layer is given so, under the layer's own name."""
+    return slot.arg.positional and parameter in CHANNELS
+
+
+def default_of(slot: Slot, slots: list[Slot]) -> Any:
+    """The value that a constructor need not be given: a layer's own default that some instance has."""
+    same = [other for other in slots if other.parameter == slot.parameter and other.is_given]
+    defaults = {repr(other.arg.default) for other in same}
+    used = any(repr(value) == repr(slot.arg.default) for value in slot.values)
+    return slot.arg.default if len(defaults) == 1 and used else MISSING

@@ -85,6 +85,29 @@ def _in_circle(start: int, waits: list[set[int]], done: set[int]) -> bool:
     return False
 
 
+def by_use(units: Sequence[Unit]) -> list[Unit]:
+    """The units in an order of computation that does not depend on theirs: each right after what only it needs."""
+    maker = {v: unit for unit in units for node in unit.nodes for v in node.outputs}
+    order: dict[Unit, None] = {}
+    read = {maker[v] for unit in units for v in _needs(unit) if v in maker and maker[v] is not unit}
+    for last in (unit for unit in units if unit not in read):
+        stack = [(last, False)]
+        while stack:
+            unit, is_ready = stack.pop()
+            if is_ready:
+                order[unit] = None
+            elif unit not in order:
+                stack.append((unit, True))
+                makers = dict.fromkeys(maker[v] for v in _needs(unit) if v in maker)
+                stack += [(other, False) for other in reversed(makers) if other is not unit and other not in order]
+    return list(order)
+
+
+def _needs(unit: Unit) -> list[Value]:
+    """What must be there first, sizes that are read included."""
+    return [v for node in unit.nodes for v in node.inputs]
+
+
 # ---- sameness: a guess, which the texts of classes confirm or not
 
 

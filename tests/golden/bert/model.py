@@ -59,10 +59,10 @@ class Self(nn.Module):
 class Output(nn.Module):
     """Linear, Dropout and LayerNorm; used 6 times."""
 
-    def __init__(self, *, in_features: int, dropout_p: float) -> None:
+    def __init__(self, in_features: int, *, dropout: float) -> None:
         super().__init__()
         self.dense = nn.Linear(in_features, 32)
-        self.dropout = nn.Dropout(dropout_p)
+        self.dropout = nn.Dropout(dropout)
         self.LayerNorm = nn.LayerNorm(32, eps=1e-12)
 
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
@@ -87,13 +87,13 @@ class Embeddings(nn.Module):
 
     index: Tensor
 
-    def __init__(self, *, dropout_p: float) -> None:
+    def __init__(self, *, dropout: float) -> None:
         super().__init__()
         self.word_embeddings = nn.Embedding(101, 32)
         self.token_type_embeddings = nn.Embedding(2, 32)
         self.position_embeddings = PositionEmbeddings()
         self.LayerNorm = nn.LayerNorm(32, eps=1e-12)
-        self.dropout = nn.Dropout(dropout_p)
+        self.dropout = nn.Dropout(dropout)
         self.register_buffer("index", torch.zeros(1, 40, dtype=torch.int64))
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ class Attention(nn.Module):
     def __init__(self, *, dropout: float) -> None:
         super().__init__()
         self.self = Self()
-        self.output = Output(in_features=32, dropout_p=dropout)
+        self.output = Output(32, dropout=dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.output(self.self(x), x)
@@ -120,11 +120,11 @@ class Attention(nn.Module):
 class Layer(nn.Module):
     """Attention, Intermediate and Output; used 3 times."""
 
-    def __init__(self, *, dropout: float, output_dropout_p: float) -> None:
+    def __init__(self, *, dropout: float) -> None:
         super().__init__()
         self.attention = Attention(dropout=dropout)
         self.intermediate = Intermediate()
-        self.output = Output(in_features=64, dropout_p=output_dropout_p)
+        self.output = Output(64, dropout=dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.attention(x)
@@ -135,11 +135,9 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
     """Layer."""
 
-    def __init__(self, *, dropout: float, layer_output_dropout_p: float) -> None:
+    def __init__(self, *, dropout: float) -> None:
         super().__init__()
-        self.layer = nn.Sequential(
-            *(Layer(dropout=dropout, output_dropout_p=layer_output_dropout_p) for _ in range(3))
-        )
+        self.layer = nn.Sequential(*(Layer(dropout=dropout) for _ in range(3)))
 
     def forward(self, x: Tensor) -> Tensor:
         return self.layer(x)
@@ -149,14 +147,10 @@ class Encoder(nn.Module):
 class Block(nn.Module):
     """Embeddings and Encoder."""
 
-    def __init__(
-        self, *, dropout: float, encoder_dropout: float, encoder_layer_output_dropout_p: float
-    ) -> None:
+    def __init__(self, *, dropout: float) -> None:
         super().__init__()
-        self.embeddings = Embeddings(dropout_p=dropout)
-        self.encoder = Encoder(
-            dropout=encoder_dropout, layer_output_dropout_p=encoder_layer_output_dropout_p
-        )
+        self.embeddings = Embeddings(dropout=dropout)
+        self.encoder = Encoder(dropout=dropout)
 
     def forward(self, ids: Tensor) -> Tensor:
         return self.encoder(self.embeddings(ids))
@@ -167,11 +161,7 @@ class Model(nn.Module):
 
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
-        self.model = Block(
-            dropout=config.dropout,
-            encoder_dropout=config.dropout,
-            encoder_layer_output_dropout_p=config.dropout,
-        )
+        self.model = Block(dropout=config.dropout)
 
     def init_weights(self) -> None:
         """Draw every parameter afresh, as torch's layers do; running statistics begin anew."""

@@ -45,11 +45,11 @@ class CausalSelfAttention(nn.Module):
 class MLP(nn.Module):
     """Linear and Dropout; used 4 times."""
 
-    def __init__(self, *, dropout_p: float) -> None:
+    def __init__(self, *, dropout: float) -> None:
         super().__init__()
         self.c_fc = nn.Linear(24, 96)
         self.c_proj = nn.Linear(96, 24)
-        self.dropout = nn.Dropout(dropout_p)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.c_proj(F.gelu(self.c_fc(x)))
@@ -65,7 +65,7 @@ class Block(nn.Module):
         self.ln_1 = nn.LayerNorm(24)
         self.attn = CausalSelfAttention()
         self.ln_2 = nn.LayerNorm(24)
-        self.mlp = MLP(dropout_p=dropout)
+        self.mlp = MLP(dropout=dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.attn(self.ln_1(x))

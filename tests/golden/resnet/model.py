@@ -18,7 +18,7 @@ from .config import ModelConfig
 class Layer(nn.Module):
     """Conv2d and BatchNorm2d; used 3 times."""
 
-    def __init__(self, *, in_channels: int) -> None:
+    def __init__(self, in_channels: int) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(in_channels, in_channels, kernel_size=3, padding=1, bias=False)
         self.bn1 = nn.BatchNorm2d(in_channels)
@@ -56,8 +56,8 @@ class Model(nn.Module):
         super().__init__()
         self.stem = nn.Conv2d(3, 8, kernel_size=3, padding=1, bias=False)
         self.norm = nn.BatchNorm2d(8)
-        self.layer1 = nn.Sequential(Layer(in_channels=8), Layer(in_channels=8))
-        self.layer2 = nn.Sequential(Layer2(), Layer(in_channels=16))
+        self.layer1 = nn.Sequential(Layer(8), Layer(8))
+        self.layer2 = nn.Sequential(Layer2(), Layer(16))
         self.drop = nn.Dropout(config.dropout)
         self.head = nn.Linear(16, config.num_classes)
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 class DoubleConv(nn.Module):
     """Conv2d, BatchNorm2d and ReLU; used 7 times."""
 
-    def __init__(self, *, in_channels: int, out_channels: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
         self.double_conv = nn.Sequential(
             nn.Conv2d(in_channels, out_channels, kernel_size=3, padding=1, bias=False),
@@ -35,10 +35,10 @@ class DoubleConv(nn.Module):
 class Down(nn.Module):
     """MaxPool2d and DoubleConv; used 3 times."""
 
-    def __init__(self, *, in_channels: int, out_channels: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
         self.maxpool = nn.MaxPool2d(2)
-        self.conv = DoubleConv(in_channels=in_channels, out_channels=out_channels)
+        self.conv = DoubleConv(in_channels, out_channels)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.conv(self.maxpool(x))
@@ -48,10 +48,10 @@ class Down(nn.Module):
 class Up(nn.Module):
     """ConvTranspose2d and DoubleConv; used 3 times."""
 
-    def __init__(self, *, in_channels: int, out_channels: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
         self.up = nn.ConvTranspose2d(in_channels, out_channels, kernel_size=2, stride=2)
-        self.conv = DoubleConv(in_channels=in_channels, out_channels=out_channels)
+        self.conv = DoubleConv(in_channels, out_channels)
 
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
         return self.conv(torch.cat((h, self.up(x)), dim=1))
@@ -63,21 +63,9 @@ class Model(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.inc = DoubleConv(in_channels=3, out_channels=6)
-        self.down = nn.ModuleList(
-            [
-                Down(in_channels=6, out_channels=12),
-                Down(in_channels=12, out_channels=24),
-                Down(in_channels=24, out_channels=48),
-            ]
-        )
-        self.up = nn.ModuleList(
-            [
-                Up(in_channels=48, out_channels=24),
-                Up(in_channels=24, out_channels=12),
-                Up(in_channels=12, out_channels=6),
-            ]
-        )
+        self.inc = DoubleConv(3, 6)
+        self.down = nn.ModuleList([Down(6, 12), Down(12, 24), Down(24, 48)])
+        self.up = nn.ModuleList([Up(48, 24), Up(24, 12), Up(12, 6)])
         self.outc = nn.Conv2d(6, 2, kernel_size=1)
 
     def init_weights(self) -> None:

@@ -49,14 +49,14 @@ class MultiheadAttention(nn.Module):
 class EncoderBlock(nn.Module):
     """LayerNorm, MultiheadAttention, Dropout and 2 more; used 4 times."""
 
-    def __init__(self, *, dropout_p: float) -> None:
+    def __init__(self, *, dropout: float) -> None:
         super().__init__()
         self.ln_1 = nn.LayerNorm(36)
         self.self_attention = MultiheadAttention()
-        self.dropout = nn.Dropout(dropout_p)
+        self.dropout = nn.Dropout(dropout)
         self.ln_2 = nn.LayerNorm(36)
         self.mlp = nn.Sequential(
-            nn.Linear(36, 72), nn.GELU(), nn.Linear(72, 36), nn.Dropout(dropout_p)
+            nn.Linear(36, 72), nn.GELU(), nn.Linear(72, 36), nn.Dropout(dropout)
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ class Model(nn.Module):
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
         self.conv_proj = nn.Conv2d(3, 36, kernel_size=4, stride=4)
-        self.layers = nn.Sequential(*(EncoderBlock(dropout_p=config.dropout) for _ in range(4)))
+        self.layers = nn.Sequential(*(EncoderBlock(dropout=config.dropout) for _ in range(4)))
         self.ln = nn.LayerNorm(36)
         self.head = nn.Linear(36, config.num_classes)
         self.class_token = nn.Parameter(torch.empty(1, 1, 36))

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 class ConvSiLU(nn.Module):
     """Conv2d and BatchNorm2d; used 16 times."""
 
-    def __init__(self, *, in_channels: int, out_channels: int, stride: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, *, stride: int = 1) -> None:
         super().__init__()
         self.conv = nn.Conv2d(
             in_channels, out_channels, kernel_size=3, stride=stride, padding=1, bias=False
@@ -46,40 +46,16 @@ class Detect(nn.Module):
         self.size2 = 6
         self.cv2 = nn.ModuleList(
             [
-                nn.Sequential(
-                    ConvSiLU(in_channels=16, out_channels=16, stride=1),
-                    ConvSiLU(in_channels=16, out_channels=16, stride=1),
-                    nn.Conv2d(16, 24, kernel_size=1),
-                ),
-                nn.Sequential(
-                    ConvSiLU(in_channels=32, out_channels=16, stride=1),
-                    ConvSiLU(in_channels=16, out_channels=16, stride=1),
-                    nn.Conv2d(16, 24, kernel_size=1),
-                ),
-                nn.Sequential(
-                    ConvSiLU(in_channels=64, out_channels=16, stride=1),
-                    ConvSiLU(in_channels=16, out_channels=16, stride=1),
-                    nn.Conv2d(16, 24, kernel_size=1),
-                ),
+                nn.Sequential(ConvSiLU(16, 16), ConvSiLU(16, 16), nn.Conv2d(16, 24, kernel_size=1)),
+                nn.Sequential(ConvSiLU(32, 16), ConvSiLU(16, 16), nn.Conv2d(16, 24, kernel_size=1)),
+                nn.Sequential(ConvSiLU(64, 16), ConvSiLU(16, 16), nn.Conv2d(16, 24, kernel_size=1)),
             ]
         )
         self.cv3 = nn.ModuleList(
             [
-                nn.Sequential(
-                    ConvSiLU(in_channels=16, out_channels=12, stride=1),
-                    ConvSiLU(in_channels=12, out_channels=12, stride=1),
-                    nn.Conv2d(12, 5, kernel_size=1),
-                ),
-                nn.Sequential(
-                    ConvSiLU(in_channels=32, out_channels=12, stride=1),
-                    ConvSiLU(in_channels=12, out_channels=12, stride=1),
-                    nn.Conv2d(12, 5, kernel_size=1),
-                ),
-                nn.Sequential(
-                    ConvSiLU(in_channels=64, out_channels=12, stride=1),
-                    ConvSiLU(in_channels=12, out_channels=12, stride=1),
-                    nn.Conv2d(12, 5, kernel_size=1),
-                ),
+                nn.Sequential(ConvSiLU(16, 12), ConvSiLU(12, 12), nn.Conv2d(12, 5, kernel_size=1)),
+                nn.Sequential(ConvSiLU(32, 12), ConvSiLU(12, 12), nn.Conv2d(12, 5, kernel_size=1)),
+                nn.Sequential(ConvSiLU(64, 12), ConvSiLU(12, 12), nn.Conv2d(12, 5, kernel_size=1)),
             ]
         )
         self.register_buffer("project", torch.zeros(6))
@@ -100,13 +76,9 @@ class Model(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.stem = ConvSiLU(in_channels=3, out_channels=8, stride=2)
+        self.stem = ConvSiLU(3, 8, stride=2)
         self.stages = nn.ModuleList(
-            [
-                ConvSiLU(in_channels=8, out_channels=16, stride=2),
-                ConvSiLU(in_channels=16, out_channels=32, stride=2),
-                ConvSiLU(in_channels=32, out_channels=64, stride=2),
-            ]
+            [ConvSiLU(8, 16, stride=2), ConvSiLU(16, 32, stride=2), ConvSiLU(32, 64, stride=2)]
         )
         self.detect = Detect()
 

@@ -162,7 +162,7 @@ def test_a_small_graph_is_one_class(net: Any, agrees: Any, model_text: Any) -> N
     plan = net.plan(net.dense(net.relu(net.dense(net.batch(4), 8)), 3))
     text = model_text(plan)
     assert text.count("class ") == 1
-    assert "return self.linear2(F.relu(self.linear1(x)))" in text
+    assert "return self.head(F.relu(self.linear(x)))" in text
     agrees(plan, torch.randn(3, 4))
 
 
@@ -209,9 +209,9 @@ def test_every_parameter_gets_a_gradient_and_can_be_drawn_afresh(net: Any) -> No
     module.train()
     module.logits(torch.randn(4, 3, 8, 8)).square().sum().backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for n, p in module.named_parameters() if n != "conv.bias")
-    before = module.linear.weight.clone()
+    before = module.head.weight.clone()
     module.init_weights()
-    assert not torch.equal(before, module.linear.weight)
+    assert not torch.equal(before, module.head.weight)
     assert torch.equal(module.gamma, torch.ones(4, 1, 1))
 
 
