@@ -58,6 +58,14 @@ class Handle:
     variable: Variable
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A list of tensors; None for a part that is not there yet."""
+
+    items: tuple[Laid | None, ...]
+    dtype: str
+
+
 class TensorflowBuilder(Builder):
     """A `Builder` with what TensorFlow handlers ask for."""
 

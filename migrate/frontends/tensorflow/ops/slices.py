@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from migrate.frontends.tensorflow.builder import Laid, TensorflowBuilder, needs
+from migrate.frontends.tensorflow.builder import Laid, TensorflowBuilder
 from migrate.frontends.tensorflow.registry import Unsupported, tf_op
-from migrate.graph import Dim
+from migrate.graph import Dim, Value
 from migrate.graph.sizes import equal
-
-PAD_MODES = {"REFLECT": "reflect", "SYMMETRIC": "symmetric"}
 
 
 def _bounds(size: Any, begin: Any, end: Any, step: int) -> slice:
@@ -126,12 +124,25 @@ def tf_pad(b: TensorflowBuilder, input: Laid, paddings: Laid, constant_values: L
 
 @tf_op("MirrorPad", layout="laid")
 def tf_mirror_pad(b: TensorflowBuilder, input: Laid, paddings: Laid, *, mode: str) -> Any:
-    """With the image in a mirror; the edge itself is not repeated with REFLECT."""
-    needs(mode == "REFLECT", f"MirrorPad with mode = {mode!r}")
+    """With the image in a mirror; the edge itself is repeated with SYMMETRIC."""
     x = b.unflattened(input)
     around = _around(b, x, paddings)
-    inner = len(around) // 2
-    native = inner in (x.rank - 2, x.rank - 1) and inner <= 3 and not any(isinstance(n, Dim) for n in around)
     if not around:
         return x
+    if mode == "SYMMETRIC":
+        return Laid(_symmetric(b, x.value, around), x.first)
+    inner = len(around) // 2
+    native = inner in (x.rank - 2, x.rank - 1) and inner <= 3 and not any(isinstance(n, Dim) for n in around)
     return Laid(b.pad(x.value, around, mode="reflect") if native else b.pad_axes(x.value, around, "reflect"), x.first)
+
+
+def _symmetric(b: TensorflowBuilder, x: Value, around: tuple[Any, ...]) -> Value:
+    """Axis by axis, the ends turned round beside it."""
+    for k in range(len(around) // 2):
+        dim = x.rank - 1 - k
+        begin, end = around[2 * k], around[2 * k + 1]
+        before = (slice(None),) * dim
+        parts = [b.flip(b.getitem(x, (*before, slice(None, begin))), (dim,))] if begin else []
+        parts += [x, *([b.flip(b.getitem(x, (*before, slice(-end, None))), (dim,))] if end else [])]
+        x = b.cat(tuple(parts), dim=dim) if len(parts) > 1 else x
+    return x

@@ -85,6 +85,41 @@ def old_graph(tf: Any, folder: Path) -> dict[str, Any]:
         return {"old/x": given, "old/=y": found, "frozen.pb/x": given, "frozen.pb/=y": found}
 
 
+def recurrent_model(keras: Any) -> Any:
+    """Two layers that walk along an axis."""
+    L = keras.layers
+    given = L.Input((5, 3))
+    return keras.Model(given, L.Dense(2)(L.GRU(4)(L.LSTM(4, return_sequences=True)(given))))
+
+
+def operators(tf: Any, folder: Path) -> dict[str, Any]:
+    """Every case of `op_cases.py` as a frozen graph, its inputs and its outputs."""
+    from tests.migrate.frontends.tensorflow.op_cases import CASES, drawn
+
+    arrays: dict[str, Any] = {}
+    (folder / "ops").mkdir()
+    for number, (name, (shapes, run)) in enumerate(CASES.items()):
+        with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+            given = [drawn(number, i, shape) for i, shape in enumerate(shapes)]
+            inputs = [
+                tf.compat.v1.placeholder(a.dtype, (None, *a.shape[1:]), name=f"x{i}") for i, a in enumerate(given)
+            ]
+            made = run(tf, *inputs)
+            outputs = [
+                tf.identity(o, name=f"y{i}") for i, o in enumerate(made if isinstance(made, tuple | list) else [made])
+            ]
+            found = session.run(outputs, dict(zip(inputs, given, strict=True)))
+            wanted = tf.compat.v1.graph_util.extract_sub_graph(graph.as_graph_def(), [o.op.name for o in outputs])
+        for node in wanted.node:
+            for key in [key for key in node.attr if key.startswith("_")]:
+                del node.attr[key]
+        (folder / "ops" / f"{name}.pb").write_bytes(wanted.SerializeToString())
+        arrays |= {f"ops/{name}/x{i}": a for i, a in enumerate(given)} | {
+            f"ops/{name}/=y{i}": a for i, a in enumerate(found)
+        }
+    return arrays
+
+
 def main() -> None:
     """Make the models in a folder, and the archive of it."""
     import keras
@@ -104,6 +139,14 @@ def main() -> None:
         module = function_module(tf)
         tf.saved_model.save(module, str(folder / "module"), signatures=module.__call__)
         arrays |= {"keras3/x": image, "keras3/=output_0": new(image), "keras2/x": image, "keras2/=dense": old(image)}
+        series = rng.normal(size=(3, 5, 3)).astype("float32")
+        for kind, engine in (("recurrent3", keras), ("recurrent2", tf_keras)):
+            model = shaken(recurrent_model(engine))
+            tf.saved_model.save(model, str(folder / kind)) if engine is tf_keras else model.export(
+                str(folder / kind), verbose=False
+            )
+            arrays |= {f"{kind}/x": series, f"{kind}/=y": model(series)}
+        arrays |= operators(tf, folder)
         arrays |= {"module/x": row} | {f"module/={key}": value for key, value in module(row).items()}
         np.savez(folder / "arrays.npz", **{key: np.asarray(value) for key, value in arrays.items()})
         buffer = io.BytesIO()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,28 @@ from migrate.errors import Exit, MigrateError
 from migrate.frontends.tensorflow import load_tensorflow, read_tensorflow
 from migrate.frontends.tensorflow.messages import message
 from migrate.graph import interpret
+from tests.migrate.frontends.tensorflow.op_cases import CASES, drawn
 
 FLOAT = 1
+ARCHIVE = Path(__file__).with_name("models.zip")
+
+
+@pytest.fixture(scope="module")
+def archive() -> Iterator[tuple[zipfile.ZipFile, Any]]:
+    with zipfile.ZipFile(ARCHIVE) as opened, opened.open("arrays.npz") as file:
+        yield opened, np.load(file)
+
+
+@pytest.mark.parametrize(("number", "name"), list(enumerate(CASES)), ids=list(CASES))
+def test_an_operator_computes_what_tensorflow_does(number: int, name: str, archive: Any, tmp_path: Path) -> None:
+    opened, arrays = archive
+    path = tmp_path / "graph.pb"
+    path.write_bytes(opened.read(f"ops/{name}.pb"))
+    inputs = [torch.from_numpy(drawn(number, i, shape)) for i, shape in enumerate(CASES[name][0])]
+    found = interpret(load_tensorflow(read_tensorflow(path)), *inputs)
+    wanted = [arrays[f"ops/{name}/=y{i}"] for i in range(len(found))]
+    for left, right in zip(found, wanted, strict=True):
+        torch.testing.assert_close(left, torch.from_numpy(right), rtol=1e-5, atol=2e-6, equal_nan=True)
 
 
 def graph_of(*nodes: tuple[str, str, tuple[str, ...], dict[str, Any]]) -> bytes:
