@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 
+from tests.migrate.frontends.pytorch.operator_suite import recorded
 from tests.zoo.record import MEASURES, SIZES, Record, read
 
 MANY = 8
@@ -17,6 +18,15 @@ training mode with dropout off. Keys: the state's keys, shapes and dtypes, loade
 three steps of SGD. Gradients and curves are taken in float64 where the source runs in it: three steps amplify another
 order of additions to 1e-2. Trains: the same parameters move, and stay finite. Shares are of what `torch.export`
 exports in both modes.
+"""
+
+_OPERATORS = """
+## Operators
+
+Torch's own database of operators (`torch.testing`), each with up to three of its sample inputs as parameters of a module,
+without what no module computes (sparse layouts, kernels in a string, backward passes): {equal} of {total} are equal in
+outputs and gradients, {refused} are refused, {differs} differ (they round to half precision, which a package trains in
+float32). `python -m tests.migrate.frontends.pytorch.operator_suite` runs it.
 """
 
 
@@ -35,7 +45,23 @@ def pytorch_support() -> str:
     lines.append(_row("**all**", records, sum(SIZES.values())))
     lines += ["", "## What is not equal, by reason", "", "| family | reason | models |", "|---|---|---|"]
     lines += _reasons(records)
+    lines += _operators()
     return "\n".join(lines) + "\n"
+
+
+def _operators() -> list[str]:
+    """What became of the operators of torch's own database."""
+    rows = recorded().values()
+    counts = Counter(row["status"] for row in rows)
+    by_reason: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        if row["status"] != "equal":
+            reason = re.sub(r"operator \S+ is", "its operator is", row["why"].replace("|", "\\|"))
+            by_reason[row["status"], re.sub(r"^(MIG\d+) error: (\w+: )?", r"\1: ", reason)].append(row["operator"])
+    table = (
+        f"| {status} | {why} | {len(names)}: {', '.join(names)} |" for (status, why), names in sorted(by_reason.items())
+    )
+    return [_OPERATORS.format(total=len(rows), **counts), "| | reason | operators |", "|---|---|---|", *table]
 
 
 def _row(name: str, records: list[Record], size: int) -> str:

@@ -169,7 +169,7 @@ class Printer:
         return f"{base.at_least(ATOM)}.{name}({', '.join(given)})"
 
     def _arguments(self, name: str, node: Node, args: list[Any], offset: int = 0) -> list[str]:
-        if name in _SPREAD and len(args) == 1 and isinstance(args[0], tuple | list) and not node.kwargs:
+        if name in _SPREAD and len(args) == 1 and isinstance(args[0], tuple | list) and args[0] and not node.kwargs:
             return [item.text for item in self._items(args[0], self._hint(node))]  # pyright: ignore[reportUnknownArgumentType]
         signature = signature_of(node.op.target)[offset:]
         if len(args) > len(signature):

@@ -1,7 +1,8 @@
-"""What is drawn anew at every step of training and does nothing in evaluation."""
+"""What is drawn anew at every call, or at every step of training."""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 
@@ -20,3 +21,13 @@ def drop_path(x: Tensor, p: float, training: bool, each: bool = True, scaled: bo
     keep = 1.0 - p
     mask = x.new_empty((x.shape[0] if each else 1, *[1] * (x.dim() - 1))).bernoulli_(keep)
     return x * (mask / keep if scaled and keep > 0.0 else mask)
+
+
+def exponential(like: Tensor, rate: float = 1.0) -> Tensor:
+    """Numbers drawn from an exponential distribution, as `Tensor.exponential_` draws them.
+
+    Args:
+        like: gives shape, dtype and device.
+        rate: the reciprocal of the mean.
+    """
+    return torch.empty_like(like).exponential_(rate)

@@ -22,9 +22,10 @@ from migrate.frontends.pytorch.nodes import (
     short_name,
     written,
 )
-from migrate.frontends.pytorch.pairing import output_names, outputs_among, outputs_of, paired, steps
+from migrate.frontends.pytorch.pairing import outputs_among, outputs_of, paired, steps
 from migrate.frontends.pytorch.places import line_of, module_of
 from migrate.frontends.pytorch.regions import Region, region_of
+from migrate.frontends.pytorch.structure import output_paths
 from migrate.graph import ByMode
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class _Comparer:
             self._problem(node, "evaluation gives outputs that training does not give")
             return
         self.result.outputs = tuple(chosen)
-        self.result.left_out = {k: n for k, n in enumerate(output_names(self.training)) if k not in chosen}
+        self.result.left_out = {k: ".".join(n) for k, n in enumerate(output_paths(self.training)) if k not in chosen}
         kept = tuple(theirs[k] for k in chosen)
         self._leave_out([theirs[k] for k in self.result.left_out], kept)
         self.result.arguments[node] = (self._merge(tuple(ours), kept, node),), {}

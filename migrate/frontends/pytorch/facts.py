@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from migrate.frontends.pytorch.places import module_of, place_of, source_line
 from migrate.frontends.pytorch.program import ModuleFact, OutputFact, StateFact
+from migrate.frontends.pytorch.structure import output_paths
 
 if TYPE_CHECKING:
     import torch
@@ -96,16 +97,12 @@ def input_names(exported: ExportedProgram) -> tuple[str, ...]:
 def output_facts(exported: ExportedProgram) -> tuple[OutputFact, ...]:
     """The leaves of what a program returns, with their names."""
     import torch.fx
-    from torch.utils import _pytree as pytree
 
     (output,) = (n for n in exported.graph.nodes if n.op == "output")
     leaves: list[Any] = list(output.args[0])
-    tree = pytree.tree_unflatten(list(range(len(leaves))), exported.call_spec.out_spec)  # pyright: ignore[reportArgumentType]
-    paths = [path for path, _ in pytree.tree_flatten_with_path(tree)[0]]
     facts: list[OutputFact] = []
-    for path, leaf in zip(paths, leaves, strict=True):
-        parts = [str(getattr(key, "key", getattr(key, "name", getattr(key, "idx", "")))) for key in path]
-        name = "_".join(parts)
+    for path, leaf in zip(output_paths(exported), leaves, strict=True):
+        name = "_".join(path)
         name = f"output_{name}" if not name or name[0].isdigit() else name
         is_tensor = isinstance(leaf, torch.fx.Node)
         facts.append(OutputFact(name=name.rstrip("_"), is_tensor=is_tensor, value=None if is_tensor else leaf))

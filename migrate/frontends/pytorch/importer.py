@@ -14,7 +14,7 @@ from migrate.frontends.pytorch.choices import Choice, Chosen
 from migrate.frontends.pytorch.compare import Comparison, compare, following
 from migrate.frontends.pytorch.handlers import INLINED, SKIPPED, handler_of
 from migrate.frontends.pytorch.mutation import Mutations, memory_of, read_before
-from migrate.frontends.pytorch.nodes import counts_batches, is_higher_order, is_same, is_size, short_name
+from migrate.frontends.pytorch.nodes import counter_of, is_higher_order, is_same, is_size, short_name
 from migrate.frontends.pytorch.notes import failed, no_tensor, only_in_training
 from migrate.frontends.pytorch.places import scope_of
 from migrate.frontends.pytorch.program import Program
@@ -61,8 +61,8 @@ class Importer:
             self.no_grad = not node.args[0]
         if name.startswith(SKIPPED):
             return
-        if counts_batches(node):
-            self.count(node)
+        if (counter := counter_of(node)) is not None:
+            self.count(node, counter)
             return
         with self.builder.at(scope_of(node), node.name):
             args, kwargs = self.comparison.arguments[node]
@@ -73,9 +73,9 @@ class Importer:
             self.mutations.note(self, node, name, args)
         self.rename(node)
 
-    def count(self, node: Any) -> None:
+    def count(self, node: Any, counter: Any) -> None:
         """A normalisation counts a batch, while training."""
-        base = self.comparison.partner.get(node.args[0], node.args[0])
+        base = self.comparison.partner.get(counter, counter)
         with self.builder.at(scope_of(node), node.name):
             self.builder.count_batch(self.env[base], ByMode(True, False))
 

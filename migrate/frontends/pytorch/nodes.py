@@ -30,9 +30,17 @@ def is_higher_order(node: Any) -> bool:
     return isinstance(node.target, torch._ops.HigherOrderOperator)
 
 
+def counter_of(node: Any) -> Any:
+    """The count of the batches that a normalisation has seen, where a node adds to it; one that is called again adds again."""
+    counted = node
+    while counted.op == "call_function" and short_name(counted) == "add_":
+        counted = counted.args[0]
+    return counted if counted is not node and "num_batches_tracked" in str(counted) else None
+
+
 def counts_batches(node: Any) -> bool:
     """Whether a node counts the batches that a normalisation has seen."""
-    return short_name(node) == "add_" and "num_batches_tracked" in str(node.args[0])
+    return counter_of(node) is not None
 
 
 def written(node: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from migrate.frontends.pytorch.nodes import counts_batches, inner_graphs, is_same, is_size, origin_of
 from migrate.frontends.pytorch.places import module_of
+from migrate.frontends.pytorch.structure import output_paths
 
 
 def steps(graph: Any) -> list[Any]:
@@ -35,7 +36,7 @@ def outputs_among(evaluation: Any, training: Any, pair: Mapping[Any, Any]) -> li
     import torch.fx
 
     ours, theirs = outputs_of(evaluation), outputs_of(training)
-    names = [output_names(program) for program in (evaluation, training)]
+    names = [output_paths(program) for program in (evaluation, training)]
     origins = [pair.get(origin_of(t)) if isinstance(t, torch.fx.Node) else t for t in theirs]
     found: list[int] = []
     for place, (leaf, name) in enumerate(zip(ours, names[0], strict=True)):
@@ -49,11 +50,3 @@ def outputs_of(exported: Any) -> list[Any]:
     """What a program returns, flat."""
     (output,) = (node for node in exported.graph.nodes if node.op == "output")
     return list(output.args[0])
-
-
-def output_names(exported: Any) -> list[str]:
-    """Where each output stands in what the module returns: `.out`, `[0]`; empty for a lone tensor."""
-    from torch.utils import _pytree as pytree
-
-    tree = pytree.tree_unflatten(list(range(len(outputs_of(exported)))), exported.call_spec.out_spec)
-    return [pytree.keystr(path) for path, _ in pytree.tree_flatten_with_path(tree)[0]]

@@ -73,6 +73,8 @@ def _first_line(fault: Exception) -> str:
 
 
 def _todo(fault: Exception) -> str:
+    if "flatten_with_keys_fn" in str(fault):
+        return "give register_pytree_node a flatten_with_keys_fn, so that the fields of the class have names"
     if type(fault).__name__ != "GuardOnDataDependentSymNode":
         return "rewrite the line in operators of torch, which can be followed without numbers"
     if not getattr(getattr(fault, "cond", None), "is_Relational", False):  # a number is asked for, no truth

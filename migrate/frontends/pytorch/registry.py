@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,7 +16,11 @@ from typing import Any
 from migrate.graph.ops import Op, all_ops
 
 Handler = Callable[..., Any]
-_PREFIXES = ("torch:Tensor.", "torch:", "torch.nn.functional:", "torch.linalg:", "torch.special:")
+_PREFIXES = {
+    "torch:Tensor.": "", "torch:": "", "torch.nn.functional:": "", "torch.linalg:": "linalg_", "torch.fft:": "fft_",
+    "torch.special:": "special_",
+}  # fmt: skip
+"""Where torch's functions lie, and how ATen marks those of that place."""
 _IGNORED = {"generator", "layout", "device", "pin_memory", "memory_format", "non_blocking", "copy", "inplace"}
 
 
@@ -102,8 +106,7 @@ def _declared() -> dict[str, Op]:
     for op in all_ops():
         prefix = next((p for p in _PREFIXES if op.target.startswith(p)), None)
         if prefix is not None:
-            name = op.target.removeprefix(prefix)
-            found[f"linalg_{name}" if prefix == "torch.linalg:" else name] = op
+            found[_PREFIXES[prefix] + op.target.removeprefix(prefix)] = op
     return found
 
 
@@ -119,9 +122,7 @@ def _of_declaration(op: Op, packet: str, overload: str) -> Handler:
         given = {a.name: v for a, v in zip(schema, args, strict=False)} | kwargs
         given = {name: v for name, v in given.items() if name not in _IGNORED}
         if accepted is None:
-            places = [a.name for a in schema if not a.kwarg_only]
-            positional = tuple(given[name] for name in places if name in given)
-            return b.call(op, positional, {k: v for k, v in given.items() if k not in places})
+            return b.call(op, *_as_written(schema, given))
         first, *rest = given.items()
         unknown = [name for name, value in rest if name not in accepted and not _is_default(schema, name, value)]
         if unknown:
@@ -129,6 +130,25 @@ def _of_declaration(op: Op, packet: str, overload: str) -> Handler:
         return b.call(op, (first[1],), {name: v for name, v in rest if name in accepted})
 
     return call
+
+
+def _as_written(schema: Any, given: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments without those that have their default; what comes after one that is left out goes by its name."""
+    positional, named = list[Any](), dict[str, Any]()
+    left_out = False
+    for argument in schema:
+        name = argument.name
+        if name not in given or (not argument.kwarg_only and _is_default(schema, name, given[name])):
+            left_out = True
+        elif left_out or argument.kwarg_only:
+            named[name] = _fixed(given[name])
+        else:
+            positional.append(_fixed(given[name]))
+    return tuple(positional), named
+
+
+def _fixed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) and all(isinstance(item, int) for item in value) else value
 
 
 def _is_default(schema: Any, name: str, value: Any) -> bool:

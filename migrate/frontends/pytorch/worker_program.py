@@ -13,6 +13,7 @@ from migrate.errors import Diagnostic, MigrateError
 from migrate.frontends.pytorch.files_pt2 import load_pt2
 from migrate.frontends.pytorch.program import ModuleFact, OutputFact, Program, SizeFact, StateFact
 from migrate.frontends.pytorch.setup import TrainingSetup, setup_from_dict
+from migrate.frontends.pytorch.structure import forget_classes
 from migrate.frontends.pytorch.worker import Session
 
 _FORMS = ("evaluation", "training")
@@ -60,6 +61,7 @@ def write_program(program: Program, folder: Path) -> None:
     for form in _FORMS:
         exported = getattr(program, form)
         if exported is not None:
+            forget_classes(exported)
             torch.export.save(exported, folder / f"{form}.pt2")
     facts = {
         "state": [asdict(fact) for fact in program.state],

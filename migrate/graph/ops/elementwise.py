@@ -69,7 +69,7 @@ for _name in (
     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "atan2", "square", "nan_to_num",
 ):  # fmt: skip
     declare(_name, f"torch:{_name}")
-for _name in ("isnan", "isinf", "isfinite"):
+for _name in ("isnan", "isinf", "isfinite", "isneginf", "isposinf", "isreal", "isclose", "signbit"):
     declare(_name, f"torch:{_name}", compares=True)
 declare("detach", "torch:detach")
 for _name in (
@@ -86,5 +86,21 @@ for _name in (
     "exp2",
     "sinc",
     "hypot",
+    "angle",
+    "complex",
+    "conj_physical",
+    "copysign",
+    "deg2rad",
+    "float_power",
+    "fmax",
+    "fmin",
+    "frexp",
+    "ldexp",
+    "log10",
+    "logaddexp2",
+    "nextafter",
+    "polar",
+    "rad2deg",
+    "sgn",
 ):
     declare(_name, f"torch:{_name}")

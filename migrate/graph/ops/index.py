@@ -32,6 +32,11 @@ for _name in (
     "bucketize",
     "searchsorted",
     "isin",
+    "index_reduce",
+    "msort",
+    "put",
+    "segment_reduce",
+    "take",
 ):
     declare(_name, f"torch:{_name}")
 

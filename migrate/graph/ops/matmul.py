@@ -5,7 +5,5 @@ from migrate.graph.ops import declare
 declare("linear", "torch.nn.functional:linear", learns=(1, 2))
 declare("bilinear", "torch.nn.functional:bilinear", learns=(2, 3))
 declare("vdot", "torch:vdot")
-declare("det", "torch.linalg:det")
-declare("inv", "torch.linalg:inv")
 declare("matmul", "operator:matmul", learns=(0, 1))
 declare("einsum", "torch:einsum", learns=tuple(range(1, 53)))  # any operand; 52 letters name the axes

@@ -13,4 +13,8 @@ declare("randn", "torch:randn", random=True, makes=True)
 declare("rand", "torch:rand", random=True, makes=True)
 declare("randn_like", "torch:randn_like", random=True)
 declare("rand_like", "torch:rand_like", random=True)
-declare("bernoulli", "torch:bernoulli", random=True)
+declare("exponential", "runtime.functional.random:exponential", random=True)
+for _name in ("bernoulli", "multinomial", "normal", "poisson", "randint_like"):
+    declare(_name, f"torch:{_name}", random=True)
+for _name in ("randint", "randperm"):
+    declare(_name, f"torch:{_name}", random=True, makes=True)

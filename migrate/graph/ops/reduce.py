@@ -29,7 +29,6 @@ for _name in (
 ):
     declare(_name, f"torch:{_name}")
 declare("prod", "torch:prod", fold=_prod)
-declare("vector_norm", "torch.linalg:vector_norm")
 declare("max", "torch:max")
 declare("min", "torch:min")
 for _name in (
@@ -44,5 +43,19 @@ for _name in (
     "cosine_similarity",
     "pairwise_distance",
     "cdist",
+    "pdist",
+    "aminmax",
+    "cumulative_trapezoid",
+    "kthvalue",
+    "mode",
+    "nanmedian",
+    "nanquantile",
+    "quantile",
+    "std_mean",
+    "trapezoid",
+    "trapz",
+    "var_mean",
+    "histc",
 ):
     declare(_name, f"torch:{_name}")
+declare("gradient", "torch:gradient", many=True)

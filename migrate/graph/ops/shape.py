@@ -44,6 +44,7 @@ declare("triu", "torch:triu")
 declare("pixel_shuffle", "torch.nn.functional:pixel_shuffle")
 declare("pixel_unshuffle", "torch.nn.functional:pixel_unshuffle")
 declare("unfold", "torch.nn.functional:unfold")
+declare("unfold_axis", "torch:Tensor.unfold")
 declare("fold", "torch.nn.functional:fold")
 declare("add_blocks", "runtime.functional.pad:add_blocks")
 declare("one_hot", "torch.nn.functional:one_hot")
@@ -57,5 +58,16 @@ declare("new_zeros", "torch:Tensor.new_zeros")
 declare("clone", "torch:clone")
 declare("full_like", "torch:full_like")
 declare("linspace", "torch:linspace", makes=True)
-for _name in ("diagonal", "diag_embed", "rot90", "channel_shuffle"):
+for _name in (
+    "diagonal", "diag", "diagflat", "diag_embed", "rot90", "channel_shuffle", "broadcast_to", "fliplr", "flipud", "ravel",
+    "column_stack", "dstack", "hstack", "vstack", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag",
+):  # fmt: skip
     declare(_name, f"torch:{_name}", moves=True)
+for _name in ("dsplit", "hsplit", "vsplit"):
+    declare(_name, f"torch:{_name}", moves=True, many=True)
+declare("diagonal_scatter", "torch:diagonal_scatter")
+declare("sum_to_size", "torch:Tensor.sum_to_size")
+declare("cartesian_prod", "torch:cartesian_prod")
+declare("combinations", "torch:combinations")
+for _name in ("tril_indices", "triu_indices", "logspace"):
+    declare(_name, f"torch:{_name}", makes=True)

@@ -49,7 +49,8 @@ def aten_mul(b: Builder, self: Any, other: Any) -> Value:
 @aten_op("aten.div", "aten.divide", "aten.true_divide")
 def aten_div(b: Builder, self: Any, other: Any, *, rounding_mode: str | None = None) -> Value:
     """`self / other`, rounded where a mode says so."""
-    if rounding_mode == "floor":
+    whole = not any(isinstance(x, float) or (isinstance(x, Value) and x.is_float) for x in (self, other))
+    if rounding_mode == "floor" and whole:  # of floats `//` has no derivative, and this one has
         return b.floor_div(self, other)
     if rounding_mode is not None:
         return b.trunc_div(self, other, rounding_mode=rounding_mode)
@@ -177,7 +178,7 @@ def aten_type_as(b: Builder, self: Value, other: Value, *ignored: Any, **named: 
 
 
 @aten_op("aten.clone", "aten.contiguous", "aten.alias", "aten.lift_fresh_copy", "aten.lift_fresh", "aten.lift", "aten.positive",
-         "aten.resolve_conj", "aten.resolve_neg", "aten.requires_grad")  # fmt: skip
+         "aten.resolve_neg", "aten.requires_grad")  # fmt: skip
 def aten_same(b: Builder, self: Value, *ignored: Any, **named: Any) -> Value:
     """Values are never changed in place here, so a copy is the value itself."""
     return self

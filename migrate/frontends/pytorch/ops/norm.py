@@ -83,3 +83,40 @@ def aten_weight_norm(b: Builder, v: Value, g: Value, dim: int = 0) -> Value:
     dims = tuple(k for k in range(v.rank) if k != dim % v.rank) if dim != -1 else None
     length = b.vector_norm(v, 2.0, dims, dims is not None)
     return b.mul(v, b.div(g, length))
+
+
+# ---- as a program has them whose operators were decomposed: with the statistics that a backward pass would take
+
+
+@aten_op("aten._native_batch_norm_legit_no_training")
+def aten_native_batch_norm(
+    b: Builder, input: Value, weight: Value | None, bias: Value | None, running_mean: Value, running_var: Value,
+    momentum: float, eps: float,
+) -> tuple[Value, None, None]:  # fmt: skip
+    """Off in the form that was exported, so that it follows the mode."""
+    mode = ByMode(True, False)
+    return aten_batch_norm(b, input, weight, bias, running_mean, running_var, mode, momentum, eps), None, None
+
+
+@aten_op("aten.native_layer_norm")
+def aten_native_layer_norm(
+    b: Builder, input: Value, normalized_shape: Any, weight: Value | None, bias: Value | None, eps: float
+) -> tuple[Value, Value, Value]:
+    """Over the last axes."""
+    axes = tuple(range(-len(normalized_shape), 0))
+    statistics = _statistics(b, b.detach(input), axes, eps, keepdim=True)  # no gradient flows through these
+    return aten_layer_norm(b, input, normalized_shape, weight, bias, eps), *statistics
+
+
+@aten_op("aten.native_group_norm")
+def aten_native_group_norm(
+    b: Builder, input: Value, weight: Value | None, bias: Value | None, n: Any, c: Any, hxw: Any, group: int, eps: float
+) -> tuple[Value, Value, Value]:
+    """Over groups of channels."""
+    grouped = b.flatten(b.unflatten(input, 1, (group, -1)), 2)
+    return aten_group_norm(b, input, group, weight, bias, eps), *_statistics(b, grouped, (-1,), eps, keepdim=False)
+
+
+def _statistics(b: Builder, x: Value, axes: tuple[int, ...], eps: float, keepdim: bool) -> tuple[Value, Value]:
+    spread = b.var(x, axes, correction=0, keepdim=keepdim)
+    return b.mean(x, axes, keepdim=keepdim), b.rsqrt(b.add(spread, eps))

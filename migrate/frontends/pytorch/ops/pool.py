@@ -99,12 +99,17 @@ def aten_adaptive_max_pool3d(b: Builder, self: Value, output_size: Any) -> Any:
 def aten_max_unpool(b: Builder, self: Value, indices: Value, output_size: Any, *ignored: Any) -> Value:
     """Back to where the largest elements were."""
     rank = len(output_size)
-    kernel = [
-        out // own if isinstance(own, int) else 0 for out, own in zip(output_size, self.shape[-rank:], strict=True)
-    ]
-    if any(k * own != out for k, own, out in zip(kernel, self.shape[-rank:], output_size, strict=True)):
-        raise Unsupported(f"unpooling from {self.shape[-rank:]} to {tuple(output_size)}")
-    return getattr(b, f"max_unpool{rank}d")(self, indices, tuple(kernel))
+    sizes = self.shape[-rank:]
+    if not all(
+        isinstance(own, int) and isinstance(out, int) and out >= own
+        for own, out in zip(sizes, output_size, strict=True)
+    ):
+        raise Unsupported(f"unpooling from {sizes} to {tuple(output_size)}")
+    # any windows of that extent will do: the indices say where the elements go
+    stride = tuple(out // own for own, out in zip(sizes, output_size, strict=True))
+    kernel = tuple(out - (own - 1) * s for own, out, s in zip(sizes, output_size, stride, strict=True))
+    named = {} if kernel == stride else {"stride": stride}
+    return getattr(b, f"max_unpool{rank}d")(self, indices, kernel, **named)
 
 
 @aten_op("aten.fractional_max_pool2d", "aten.fractional_max_pool3d")

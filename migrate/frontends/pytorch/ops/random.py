@@ -55,3 +55,32 @@ def aten_rand(b: Builder, size: Any, *, dtype: Any = None) -> Value:
 def aten_randn(b: Builder, size: Any, *, dtype: Any = None) -> Value:
     """Normal random numbers, drawn at every call."""
     return b.randn(_sizes(b, size), **({} if dtype is None else {"dtype": dtype}))
+
+
+@aten_op("aten.uniform")
+def aten_uniform(b: Builder, self: Value, low: float = 0.0, high: float = 1.0) -> Value:
+    """A tensor filled with random numbers between two."""
+    drawn = b.rand_like(self)
+    drawn = drawn if high - low == 1.0 else b.mul(drawn, high - low)
+    return b.add(drawn, low) if low else drawn
+
+
+@aten_op("aten.normal.default")
+def aten_normal(b: Builder, self: Value, mean: float = 0.0, std: float = 1.0) -> Value:
+    """A tensor filled with normal random numbers."""
+    drawn = b.randn_like(self)
+    drawn = drawn if std == 1.0 else b.mul(drawn, std)
+    return b.add(drawn, mean) if mean else drawn
+
+
+@aten_op("aten.randint", "aten.randint.low")
+def aten_randint(b: Builder, *bounds_and_size: Any, dtype: Any = None) -> Value:
+    """Random integers, drawn at every call."""
+    *bounds, size = bounds_and_size
+    return b.randint(*bounds, _sizes(b, size), **({} if dtype is None else {"dtype": dtype}))
+
+
+@aten_op("aten.exponential")
+def aten_exponential(b: Builder, self: Value, lambd: float = 1.0) -> Value:
+    """A tensor filled from an exponential distribution."""
+    return b.exponential(self, lambd)

@@ -41,7 +41,13 @@ def aten_unflatten(b: Builder, self: Value, dim: int, sizes: Any) -> Value:
     return b.unflatten(self, dim, tuple(sizes))
 
 
-@aten_op("aten.t", "aten.numpy_T", "aten.mT", "aten.matrix_H", "aten.mH", "aten.adjoint")
+@aten_op("aten.matrix_H", "aten.mH", "aten.adjoint")
+def aten_adjoint(b: Builder, self: Value) -> Value:
+    """The last two axes exchanged, and conjugated where complex."""
+    return b.adjoint(self) if "complex" in self.dtype else b.transpose(self, -2, -1)
+
+
+@aten_op("aten.t", "aten.numpy_T", "aten.mT")
 def aten_t(b: Builder, self: Value) -> Value:
     """The last two axes exchanged."""
     return self if self.rank < 2 else b.transpose(self, -2, -1)
@@ -50,7 +56,7 @@ def aten_t(b: Builder, self: Value) -> Value:
 @aten_op("aten.permute")
 def aten_permute(b: Builder, self: Value, dims: Any) -> Value:
     """Axes in another order."""
-    return b.permute(self, tuple(dims))
+    return b.permute(self, tuple(dims)) if dims else self
 
 
 @aten_op("aten.transpose.int", "aten.swapaxes", "aten.swapdims")
@@ -82,7 +88,7 @@ def aten_squeeze(b: Builder, self: Value) -> Value:
 def aten_squeeze_dim(b: Builder, self: Value, dim: Any) -> Value:
     """Without these axes, where they have length 1."""
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
-    kept = tuple(d for d in dims if self.shape[d] == 1)
+    kept = tuple(d for d in dims if self.rank and self.shape[d] == 1)
     return b.squeeze(self, kept[0] if len(kept) == 1 else kept) if kept else self
 
 
@@ -105,19 +111,19 @@ def aten_expand_as(b: Builder, self: Value, other: Value) -> Value:
 @aten_op("aten.repeat")
 def aten_repeat(b: Builder, self: Value, repeats: Any) -> Value:
     """Laid out again and again."""
-    return b.repeat(self, tuple(batch.repeated(b, self, list(repeats))))
+    return b.repeat(self, tuple(batch.repeated(b, self, list(repeats)))) if repeats else self
 
 
 @aten_op("aten.tile")
 def aten_tile(b: Builder, self: Value, dims: Any) -> Value:
     """As `repeat`, with fewer numbers than axes allowed."""
-    return b.repeat(self, (*[1] * (self.rank - len(dims)), *dims))
+    return aten_repeat(b, self, (*[1] * (self.rank - len(dims)), *dims))
 
 
 @aten_op("aten.cat", "aten.concat", "aten.concatenate")
 def aten_cat(b: Builder, tensors: Any, dim: int = 0) -> Value:
     """Joined along an axis; empty vectors are skipped, as torch does."""
-    parts = [t for t in tensors if not (t.rank == 1 and t.shape[0] == 0)]
+    parts = [t for t in tensors if not (t.rank == 1 and t.shape[0] == 0)] or list(tensors[:1])
     return parts[0] if len(parts) == 1 else b.cat(tuple(parts), dim=dim)
 
 
@@ -271,3 +277,21 @@ def aten_resize_as(b: Builder, self: Value, the_template: Value, *, memory_forma
     """Memory of another's size, for what is written there."""
     del self, memory_format
     return b.mul(the_template, 0)
+
+
+@aten_op("aten.block_diag")
+def aten_block_diag(b: Builder, tensors: Any) -> Value:
+    """Matrices along a diagonal."""
+    return b.block_diag(*tensors)
+
+
+@aten_op("aten.cartesian_prod")
+def aten_cartesian_prod(b: Builder, tensors: Any) -> Value:
+    """Every combination of the elements of vectors."""
+    return b.cartesian_prod(*tensors)
+
+
+@aten_op("aten.unfold")
+def aten_unfold(b: Builder, self: Value, dimension: int, size: int, step: int) -> Value:
+    """Windows along an axis, as a new last axis."""
+    return b.unfold_axis(self, dimension, size, step)

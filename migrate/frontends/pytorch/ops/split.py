@@ -8,7 +8,13 @@ from migrate.frontends.pytorch.registry import Unsupported, aten_op
 from migrate.graph import Builder, Dim, Value
 
 
-@aten_op("aten.split.Tensor", "aten.split.sizes", "aten.split_with_sizes")
+@aten_op(
+    "aten.split.Tensor",
+    "aten.split.sizes",
+    "aten.split_with_sizes",
+    "aten.unsafe_split",
+    "aten.unsafe_split_with_sizes",
+)
 def aten_split(b: Builder, self: Value, split_size: Any, dim: int = 0) -> Any:
     """Parts of an axis, by one size or by many."""
     if isinstance(split_size, int):
@@ -20,7 +26,7 @@ def aten_split(b: Builder, self: Value, split_size: Any, dim: int = 0) -> Any:
     return b.split(self, tuple(split_size), dim=dim)
 
 
-@aten_op("aten.chunk")
+@aten_op("aten.chunk", "aten.unsafe_chunk")
 def aten_chunk(b: Builder, self: Value, chunks: int, dim: int = 0) -> Any:
     """A number of equal parts of an axis."""
     total = self.shape[dim]

@@ -32,11 +32,13 @@ def tensors(result: Any) -> list[Tensor]:
     return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
 
 
-def relative(left: Tensor, right: Tensor) -> float:
+def relative(left: Tensor, right: Tensor, least: float = 1e-3) -> float:
     if not left.numel():
         return 0.0
     left, right = left.detach().double(), right.detach().double()
-    return float((left - right).abs().max() / right.abs().max().clamp(min=1e-3))
+    same = (left == right) | (left.isnan() & right.isnan())
+    off = torch.where(same, torch.zeros_like(left), (left - right).abs())
+    return float(off.max() / right.nan_to_num(posinf=0.0, neginf=0.0).abs().max().clamp(min=least))
 
 
 def gradients(module: nn.Module, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Tensor], dict[str, Tensor]]:
@@ -48,8 +50,8 @@ def gradients(module: nn.Module, args: list[Any], kwargs: dict[str, Any]) -> tup
     total = sum(((o * torch.randn(o.shape, generator=draw)).sum() for o in floats), torch.zeros(()))
     if total.requires_grad:
         total.backward()
-    found = {n: p.grad for n, p in module.named_parameters(remove_duplicate=False) if p.grad is not None}
-    return outputs, found
+    trained = ((n, p) for n, p in module.named_parameters(remove_duplicate=False) if p.requires_grad)
+    return outputs, {n: torch.zeros_like(p) if p.grad is None else p.grad for n, p in trained}
 
 
 class WithoutDropout(TorchFunctionMode):
@@ -84,11 +86,8 @@ def assert_same(ours: nn.Module, source: nn.Module, example: tuple[Any, ...] | d
     worst = {k: relative(a, b) for k, (a, b) in enumerate(zip(outputs, theirs, strict=True))}
     assert not (wrong := {k: v for k, v in worst.items() if not v <= OUTPUTS}), wrong
     assert our_gradients.keys() == their_gradients.keys()
-    scale = max((float(g.abs().max()) for g in their_gradients.values()), default=0.0)
-    off = {
-        k: float((our_gradients[k] - g).abs().max() / g.abs().max().clamp(min=1e-3 * scale + 1e-12))
-        for k, g in their_gradients.items()
-    }
+    scale = max((float(g.nan_to_num().abs().max()) for g in their_gradients.values()), default=0.0)
+    off = {k: relative(our_gradients[k], g, 1e-3 * scale + 1e-12) for k, g in their_gradients.items()}
     assert not (wrong := {k: v for k, v in off.items() if not v <= GRADIENTS}), wrong
     state = source.state_dict()
     for key, value in ours.state_dict().items():

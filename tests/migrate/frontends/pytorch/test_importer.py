@@ -115,6 +115,22 @@ def test_classes_have_the_authors_names_and_containers_stay() -> None:
     assert 'self.register_buffer("bias", torch.zeros(1, 1, 32, 32), persistent=False)' in text
 
 
+class Twins(nn.Module):
+    """One encoder on two inputs, as in contrastive learning: its statistics see both, and it counts twice."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(6, 4), layer, nn.Linear(4, 3))
+
+    def forward(self, a: Tensor, b: Tensor) -> Tensor:
+        return F.cosine_similarity(self.encoder(a), self.encoder(b))
+
+
+@pytest.mark.parametrize("layer", [nn.BatchNorm1d(4), nn.Dropout(0.3)])
+def test_a_module_that_is_called_twice(layer: nn.Module) -> None:
+    check(Twins(layer), (torch.randn(4, 6), torch.randn(4, 6)), (torch.randn(3, 6), torch.randn(3, 6)))
+
+
 def test_frozen_statistics_stay_frozen() -> None:
     text = text_of(plan_of(Shared(), CASES["shared"][1]))
     assert "class FrozenBatchNorm(nn.Module):" in text
@@ -144,10 +160,12 @@ def with_own_operator(m: nn.Module, x: Tensor) -> Tensor:
 
 
 def with_content_for_a_shape(m: nn.Module, x: Tensor) -> Tensor:
-    return torch.histc(x, 5)
+    return torch.unique_consecutive(x)
 
 
-@pytest.mark.parametrize(("function", "name"), [(with_own_operator, "twice"), (with_content_for_a_shape, "histc")])
+@pytest.mark.parametrize(
+    ("function", "name"), [(with_own_operator, "twice"), (with_content_for_a_shape, "unique_consecutive")]
+)
 def test_an_operator_that_nothing_reads_is_refused_at_the_users_line(function: Any, name: str) -> None:
     with pytest.raises(MigrateError) as caught:
         load_pytorch(export_module(Of(function), (torch.randn(4, 6),)))
