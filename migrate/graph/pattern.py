@@ -31,6 +31,7 @@ SIGNATURES = {
         "input", "running_mean", "running_var", "weight", "bias", "use_input_stats", "momentum", "eps",
     ),
     "vector_norm": ("input", "ord", "dim", "keepdim"), "hardtanh": ("input", "min_val", "max_val"),
+    "cat": ("tensors", "dim"), "stack": ("tensors", "dim"),
     "var": ("input", "dim"), "gelu": ("input",), "log_softmax": ("input", "dim"),
 }  # fmt: skip
 RELATIVE = 1e-6  # half a unit in the last place of a float32, and what an exporter's own rounding adds

@@ -77,6 +77,20 @@ def rotate_pairs(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False)
     return torch.cat((joined, rest), -1) if rest.shape[-1] else joined
 
 
+def rotary(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False) -> Tensor:
+    """Rotary positions, with a cosine and a sine for each feature and not for each pair.
+
+    Args:
+        x: (..., T, D).
+        cos: broadcasts to (..., T, D).
+        sin: like `cos`.
+        interleaved: whether the pairs are neighbours, else feature i is paired with i + D / 2.
+    """
+    first, second = (x[..., ::2], x[..., 1::2]) if interleaved else x.chunk(2, -1)
+    turned = torch.stack((-second, first), -1).flatten(-2) if interleaved else torch.cat((-second, first), -1)
+    return x * cos + turned * sin
+
+
 def linear_attention(
     q: Tensor,
     k: Tensor,

@@ -1,9 +1,10 @@
 """Attention beyond torch's own function, held against it where both apply."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 
-from runtime.functional.attention import attention_mask, linear_attention, masked_softmax, rotate_pairs
+from runtime.functional.attention import attention_mask, linear_attention, masked_softmax, rotary, rotate_pairs
 
 
 def test_causal_mask_is_torchs() -> None:
@@ -34,6 +35,15 @@ def test_turning_keeps_lengths() -> None:
     turned = rotate_pairs(x, angle.cos(), angle.sin(), interleaved=True)
     torch.testing.assert_close(turned[..., :4].norm(dim=-1), x[..., :4].norm(dim=-1))
     torch.testing.assert_close(turned[..., 4:], x[..., 4:])
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_turning_by_feature_is_turning_by_pair(interleaved: bool) -> None:
+    x, angle = torch.randn(2, 3, 6), torch.randn(3, 3)
+    each = angle.repeat_interleave(2, -1) if interleaved else angle.repeat(1, 2)
+    torch.testing.assert_close(
+        rotary(x, each.cos(), each.sin(), interleaved), rotate_pairs(x, angle.cos(), angle.sin(), interleaved)
+    )
 
 
 def test_without_decay_the_state_is_the_sum_of_outer_products() -> None:
