@@ -1,6 +1,6 @@
 """Golden packages: the texts that the code generator emits for a few small sources, committed and compared byte by byte.
 
-A source is an ONNX file, or a Python file with `model()` and `example()`.
+A source is an ONNX or Keras file, or a Python file with `model()` and `example()`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import torch
 from migrate.options import Options, with_examples
 
 HERE = Path(__file__).resolve().parent
-SOURCES = sorted(path for path in (HERE / "sources").iterdir() if path.suffix in (".onnx", ".py"))
+SOURCES = sorted(path for path in (HERE / "sources").iterdir() if path.suffix in (".onnx", ".keras", ".py"))
 
 
 def open_source(path: Path) -> tuple[Any, Options]:
     """What the pipeline is given for a source, and the options to read it with."""
-    if path.suffix == ".onnx":
+    if path.suffix != ".py":
         return path, Options()
     spec = importlib.util.spec_from_file_location(f"golden_{path.stem}", path)
     assert spec is not None and spec.loader is not None

@@ -1,0 +1,35 @@
+"""keras_cnn: a training package made from keras_cnn.keras. `load_model()` gives the model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from safetensors.torch import load_file
+
+from .model import Model
+
+__all__ = ["Model", "load_model"]
+
+
+def load_model(pretrained: bool = True) -> Model:
+    """The model in eval mode, on the CPU.
+
+    Without `pretrained` its parameters are drawn afresh; constants are loaded all the same.
+    """
+    here = Path(__file__).parent
+    model = Model()
+    entries = json.loads((here / "weights.json").read_text(encoding="utf-8"))["tensors"]
+    constants = [e for e in entries if e["role"] == "buffer" and not e["kind"]]
+    wanted = entries if pretrained else constants
+    if wanted:
+        stored = {
+            k: v
+            for file in sorted(here.glob("weights*.safetensors"))
+            for k, v in load_file(file).items()
+        }
+        state = {e["target"]: stored[e["tied_to"] or e["target"]] for e in wanted}
+        missing = model.load_state_dict(state, strict=False).missing_keys
+        if pretrained and any(not key.endswith("num_batches_tracked") for key in missing):
+            raise KeyError(f"weights.safetensors lacks {missing}")
+    return model.eval()

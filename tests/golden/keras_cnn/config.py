@@ -1,0 +1,22 @@
+"""What the model takes and returns, the defaults of its free sizes, and what may be changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .runtime.package import TensorSpec
+
+INPUTS = (TensorSpec(name="image", shape=("batch", 16, 16, 3), dtype="float32", batch_axis=0),)
+OUTPUTS = (TensorSpec(name="probabilities", shape=("batch", 5), dtype="float32", batch_axis=0),)
+SIZES: dict[str, int] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """What may be changed about the model; the defaults are the source's."""
+
+    dropout: float = 0.2
+    """The dropout rate of the source."""
+
+    num_classes: int = 5
+    """The rows of the last linear layer."""
