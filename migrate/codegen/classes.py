@@ -58,8 +58,10 @@ class _Class:
 class ClassBuilder:
     """Groups the places of a tree into classes. `bodies` has what each called place does; the root may have two functions."""
 
-    def __init__(self, bodies: dict[Place, list[tuple[str, Body, str]]], symbols: Symbols) -> None:
-        self.bodies, self.symbols = bodies, symbols
+    def __init__(
+        self, bodies: dict[Place, list[tuple[str, Body, str]]], symbols: Symbols, repeated: Place | None = None
+    ) -> None:
+        self.bodies, self.symbols, self.repeated = bodies, symbols, repeated
         self.of: dict[Place, _Class] = {}
         self.names = Namespace({*variables(), "Model"})
         self.config: dict[str, Any] = {}
@@ -94,6 +96,8 @@ class ClassBuilder:
     def _member_key(self, place: Place) -> Any:
         if place.layer is not None:
             return place.layer.constructor, tuple(a.name for a in place.layer.args)
+        if place is self.repeated and self.is_alike(place):
+            return "num_layers", self._member_key(place.children["0"])
         if place.is_container:
             loose = tuple((attr, kind_of(v)) for attr, v in place.loose.items())
             return place.is_chain, loose, tuple((c.attr, self._member_key(c)) for c in place.children.values())
@@ -130,9 +134,20 @@ class ClassBuilder:
     def _member_numbers(self, place: Place) -> list[Arg]:
         if place.layer is not None:
             return list(place.layer.args)
+        if place is self.repeated and self.is_alike(place):
+            count = Arg("num_layers", len(place.children), config="num_layers")
+            return [count, *self._member_numbers(place.children["0"])]
         if place.is_container:
             return [arg for child in place.children.values() for arg in self._member_numbers(child)]
         return self.of[place].arguments(place)
+
+    def is_alike(self, place: Place) -> bool:
+        """Whether the members of a list differ in nothing, so that there may be any number of them."""
+        texts = {
+            repr((self._member_key(c), [(a.name, a.value) for a in self._member_numbers(c)]))
+            for c in place.children.values()
+        }
+        return len(texts) == 1
 
     # ---- printing
 
@@ -196,6 +211,9 @@ class ClassBuilder:
         return used
 
     def _construct(self, place: Place, take: Callable[[], tuple[Slot, str]]) -> str:
+        if place is self.repeated and self.is_alike(place):
+            count = take()[1]
+            return f"nn.Sequential(*({self._construct(place.children['0'], take)} for _ in range({count})))"
         if place.is_container:
             text = dict_text if place.is_dict else list_text
             return text(place, [(c.attr, self._construct(c, take)) for c in place.children.values()])

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from migrate.codegen.body import BodyWriter, block_writer
 from migrate.codegen.build_tree import TreeBuilder
 from migrate.codegen.classes import ClassBuilder
+from migrate.codegen.configure import configure, num_layers, repeated_list
 from migrate.codegen.expressions import Expr, Printer
 from migrate.codegen.holes import Holes
 from migrate.codegen.interface import SizeSources, find_interfaces
-from migrate.codegen.layers import Layer
 from migrate.codegen.lines import Body, Line
 from migrate.codegen.names import Namespace, identifier, package_name, variables
 from migrate.codegen.naming import Owners, all_places, assign_names, tensor_plans
 from migrate.codegen.outputs import Output, find_outputs, loss_terms
 from migrate.codegen.plan import ClassPlan, ConfigField, Member, PackagePlan, Settings, Source, TensorPlan
 from migrate.codegen.roles import find_roles
-from migrate.codegen.scopes import Scopes, find_scopes, live_nodes
+from migrate.codegen.scopes import find_scopes, live_nodes
 from migrate.codegen.specs import SpecBuilder
 from migrate.codegen.symbols import Symbols
 from migrate.codegen.tree import (
@@ -55,12 +55,14 @@ def plan_package(
     inputs, output_specs = specs.inputs(), specs.outputs(_output_names(graph))
     model, config = _model(graph, outputs, [spec.name for spec in inputs])
     tensors = tensor_plans(model.block, model.owners)
+    classes, depth = _classes(model, symbols)
+    config = (*config, depth) if depth else config
     return PackagePlan(
         name=package_name(name),
         graph=graph,
         settings=settings,
         source=source or Source(),
-        classes=_classes(model, symbols),
+        classes=classes,
         inputs=inputs,
         outputs=output_specs,
         sizes=dict(specs.sizes),
@@ -80,7 +82,7 @@ def _model(graph: Graph, outputs: list[Output], inputs: list[str]) -> tuple[_Roo
     """The module tree with every name settled, and what may be configured about it."""
     hoisted = {output.activation for output in outputs if output.activation is not None}
     scopes = find_scopes(graph, hoisted)
-    config = _configure(scopes, outputs)
+    config = configure(scopes, outputs)
     nodes = live_nodes(scopes)
     nodes = [n for n in nodes if n not in hoisted] + [n for n in nodes if n in hoisted]
     roles = find_roles(graph.all_nodes)
@@ -95,49 +97,6 @@ def _model(graph: Graph, outputs: list[Output], inputs: list[str]) -> tuple[_Roo
 def _frozen(tensors: tuple[TensorPlan, ...]) -> tuple[str, ...]:
     """The keys of parameters that are not trained."""
     return tuple(t.key for t in tensors if t.weight.role == "parameter" and not t.weight.trainable and not t.tied_to)
-
-
-# ---- the configuration
-
-
-def _configure(scopes: Scopes, outputs: list[Output]) -> tuple[ConfigField, ...]:
-    """Mark the numbers that a user may change, and give their defaults."""
-    rates = {a.value for layer in scopes.layer.values() for a in layer.args if a.config == "dropout"}
-    fields: list[ConfigField] = []
-    if len(rates) > 1:
-        _mark(scopes, lambda layer: layer.constructor.endswith("Dropout"), "p", "")
-    elif rates:
-        origin = "the dropout rate of the source"
-        fields.append(ConfigField(name="dropout", annotation="float", default=repr(float(rates.pop())), origin=origin))
-    last = _last_linear(scopes, outputs)
-    if last is not None:
-        node = outputs[0].raw.node
-        assert node is not None
-        scopes.layer[node] = last = replace(last, role="head")
-        _mark(scopes, lambda layer: layer is last, "out_features", "num_classes")
-        origin = "the rows of the last linear layer"
-        classes = next(a.value for a in last.args if a.name == "out_features")
-        fields.append(ConfigField(name="num_classes", annotation="int", default=repr(classes), origin=origin))
-    return tuple(fields)
-
-
-def _mark(scopes: Scopes, wanted: Callable[[Layer], bool], arg: str, config: str) -> None:
-    for node, layer in list(scopes.layer.items()):
-        if wanted(layer):
-            args = tuple(replace(a, config=config) if a.name == arg else a for a in layer.args)
-            scopes.layer[node] = replace(layer, args=args)
-
-
-def _last_linear(scopes: Scopes, outputs: list[Output]) -> Layer | None:
-    """The linear layer whose result is the only output, where nothing else uses its weight."""
-    node = outputs[0].raw.node if len(outputs) == 1 else None
-    if node is None or node not in scopes.layer or scopes.layer[node].constructor != "nn.Linear":
-        return None
-    layer = scopes.layer[node]
-    weight = layer.tensors["weight"]
-    shared = [n for n in scopes.of if n is not node and any(v is weight for v in scopes.reads(n))]
-    shared += [n for n, other in scopes.layer.items() if n is not node and weight in other.tensors.values()]
-    return None if shared else layer
 
 
 # ---- bodies
@@ -226,14 +185,17 @@ def _tie(place: Place, attr: str, value: Value, owners: Owners, root: Place) -> 
     return Member(attr="", text=text, comment="one tensor")
 
 
-def _classes(model: _Root, symbols: Symbols) -> tuple[ClassPlan, ...]:
-    """Every class, the model last, with its ties."""
+def _classes(model: _Root, symbols: Symbols) -> tuple[tuple[ClassPlan, ...], ConfigField | None]:
+    """Every class, the model last, with its ties; and the field that says how many layers there are."""
     root, owners = model.block, model.owners
     bodies = {b.place: _bodies(b, model.sources, owners, model.roles) for b in blocks_of(root) if b is not root}
     bodies[root.place] = model.bodies()
-    *parts, last = ClassBuilder(bodies, symbols).build(root.place)
+    repeated = repeated_list(root.place, owners)
+    builder = ClassBuilder(bodies, symbols, repeated)
+    *parts, last = builder.build(root.place)
     ties = tuple(_tie(place, attr, value, owners, root.place) for place, attr, value in owners.ties)
-    return (*parts, replace(last, members=(*last.members, *ties)))
+    field = num_layers(repeated) if repeated is not None and builder.is_alike(repeated) else None
+    return (*parts, replace(last, members=(*last.members, *ties))), field
 
 
 # ---- what others read

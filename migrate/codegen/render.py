@@ -55,6 +55,7 @@ class ModelFile:
     classes: tuple[ClassPlan, ...]
     has_config: bool
     has_frozen: bool
+    is_keras: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +218,7 @@ def _model_file(
         classes=classes,
         has_config=bool(plan.config),
         has_frozen=bool(plan.frozen),
+        is_keras=plan.source.framework.startswith("Keras"),
     )
 
 

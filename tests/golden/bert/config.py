@@ -17,3 +17,6 @@ class ModelConfig:
 
     dropout: float = 0.10000000149011612
     """The dropout rate of the source."""
+
+    num_layers: int = 3
+    """The members of model.encoder.layer."""

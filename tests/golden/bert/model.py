@@ -135,9 +135,9 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
     """Layer."""
 
-    def __init__(self, *, dropout: float) -> None:
+    def __init__(self, *, num_layers: int, dropout: float) -> None:
         super().__init__()
-        self.layer = nn.Sequential(*(Layer(dropout=dropout) for _ in range(3)))
+        self.layer = nn.Sequential(*(Layer(dropout=dropout) for _ in range(num_layers)))
 
     def forward(self, x: Tensor) -> Tensor:
         return self.layer(x)
@@ -147,10 +147,10 @@ class Encoder(nn.Module):
 class Block(nn.Module):
     """Embeddings and Encoder."""
 
-    def __init__(self, *, dropout: float) -> None:
+    def __init__(self, *, dropout: float, num_layers: int) -> None:
         super().__init__()
         self.embeddings = Embeddings(dropout=dropout)
-        self.encoder = Encoder(dropout=dropout)
+        self.encoder = Encoder(num_layers=num_layers, dropout=dropout)
 
     def forward(self, ids: Tensor) -> Tensor:
         return self.encoder(self.embeddings(ids))
@@ -161,7 +161,7 @@ class Model(nn.Module):
 
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
-        self.model = Block(dropout=config.dropout)
+        self.model = Block(dropout=config.dropout, num_layers=config.num_layers)
 
     def init_weights(self) -> None:
         """Draw every parameter afresh, as torch's layers do; running statistics begin anew."""

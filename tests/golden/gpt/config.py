@@ -17,3 +17,6 @@ class ModelConfig:
 
     dropout: float = 0.1
     """The dropout rate of the source."""
+
+    num_layers: int = 4
+    """The members of h."""

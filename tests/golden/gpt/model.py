@@ -81,7 +81,7 @@ class Model(nn.Module):
         self.length = 12
         self.wte = nn.Embedding(61, 24)
         self.wpe = nn.Embedding(20, 24)
-        self.h = nn.Sequential(*(Block(dropout=config.dropout) for _ in range(4)))
+        self.h = nn.Sequential(*(Block(dropout=config.dropout) for _ in range(config.num_layers)))
         self.ln_f = nn.LayerNorm(24)
         self.lm_head = nn.Linear(24, 61, bias=False)
         self.lm_head.weight = self.wte.weight  # one tensor

@@ -63,11 +63,15 @@ class Model(nn.Module):
         self.probabilities = nn.Linear(16, config.num_classes)
 
     def init_weights(self) -> None:
-        """Draw every parameter afresh, as torch's layers do; running statistics begin anew."""
+        """Draw every parameter afresh, as Keras's layers do; running statistics begin anew."""
         for module in self.modules():
             if hasattr(module, "reset_parameters"):
                 reset: Any = module.reset_parameters
                 reset()
+            if isinstance(module, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
 
     def logits(self, image: Tensor) -> Tensor:
         """The outputs before their final softmax or sigmoid, which the loss is computed on."""

@@ -20,3 +20,6 @@ class ModelConfig:
 
     num_classes: int = 10
     """The rows of the last linear layer."""
+
+    num_layers: int = 4
+    """The members of layers."""

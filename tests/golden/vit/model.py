@@ -71,7 +71,9 @@ class Model(nn.Module):
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
         self.conv_proj = nn.Conv2d(3, 36, kernel_size=4, stride=4)
-        self.layers = nn.Sequential(*(EncoderBlock(dropout=config.dropout) for _ in range(4)))
+        self.layers = nn.Sequential(
+            *(EncoderBlock(dropout=config.dropout) for _ in range(config.num_layers))
+        )
         self.ln = nn.LayerNorm(36)
         self.head = nn.Linear(36, config.num_classes)
         self.class_token = nn.Parameter(torch.empty(1, 1, 36))

@@ -29,7 +29,11 @@ def load_model(pretrained: bool = True) -> Model:
             for k, v in load_file(file).items()
         }
         state = {e["target"]: stored[e["tied_to"] or e["target"]] for e in wanted}
-        missing = model.load_state_dict(state, strict=False).missing_keys
-        if pretrained and any(not key.endswith("num_batches_tracked") for key in missing):
-            raise KeyError(f"weights.safetensors lacks {missing}")
+        missing, unexpected = model.load_state_dict(state, strict=False)
+        missing = [key for key in missing if not key.endswith("num_batches_tracked")]
+        unexpected = sorted({*unexpected} - dict(model.named_buffers()).keys())
+        if pretrained and (missing or unexpected):
+            raise KeyError(
+                f"weights.safetensors lacks {missing} and has {unexpected} beyond the model"
+            )
     return model.eval()
