@@ -181,9 +181,14 @@ class TensorflowBuilder(Builder):
             return [laid.value for laid in given], False, flat
         given = [self.unflattened(laid) for laid in given]
         rank = max((laid.rank for laid in given), default=0)
-        if any(laid.first and laid.rank == rank for laid in given):
+        whole = [laid for laid in given if laid.rank == rank and laid.value.weight is None]
+        if any(laid.first for laid in whole) and (self._at_hand(whole, True) or not self._at_hand(whole, False)):
             return [self._raised(laid, rank) for laid in given], True, None
         return [self.to_source(laid).value for laid in given], False, None
+
+    def _at_hand(self, given: Sequence[Laid], first: bool) -> bool:
+        """Whether all of these are in that layout, or were turned to it before."""
+        return all(laid.first == first or (laid.value, laid.first) in self._moved for laid in given)
 
     def _raised(self, laid: Laid, rank: int) -> Value:
         """With the channels second of `rank` axes, fewer where the first ones are of size 1."""

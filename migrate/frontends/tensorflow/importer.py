@@ -21,6 +21,7 @@ from migrate.graph.batch import check_batch
 from migrate.graph.description import Description
 from migrate.graph.sampling import BATCH, FREE, LARGE, SMALL, UNEVEN
 
+FUNCTIONS = ("batchnorm", "Tensordot", "convolution", "depthwise", "einsum", "moments", "Gelu")
 SPATIAL = {3: ("length",), 4: ("height", "width"), 5: ("depth", "height", "width")}
 
 
@@ -147,9 +148,11 @@ def _result(made: Any, first: bool, flat: tuple[int, ...] | None) -> Any:
 
 
 def scope_of(name: str) -> tuple[str, ...]:
-    """The place in the module tree that a node's name says; `batchnorm` is a function of TensorFlow's and no layer."""
+    """The place in the module tree that a node's name says, without the functions of TensorFlow's that the node is part of."""
     parts = [part for part in name.split("/")[:-1] if part]
-    return tuple(parts[:-1] if parts and parts[-1] == "batchnorm" else parts)
+    while parts and parts[-1] in FUNCTIONS:
+        parts.pop()
+    return tuple(parts)
 
 
 def load_tensorflow(model: TensorflowModel, input_shapes: dict[str, tuple[int | str, ...]] | None = None) -> Graph:

@@ -33,7 +33,7 @@ from migrate.graph.scalars import is_learned_number, number_of, shortest
 
 x, weight, bias = Tensor("x"), Tensor("weight"), Tensor("bias")
 shape, scale, fixed_eps = Rest("shape"), Rest("scale"), Rest("fixed_eps")
-add, sub, mul, mean, var, norm = map(call, ("add", "sub", "mul", "mean", "var", "layer_norm"))
+add, sub, mul, neg, mean, var, norm = map(call, ("add", "sub", "mul", "neg", "mean", "var", "layer_norm"))
 
 average = mean(x, Rest("axes"), keepdim=True)
 centred = sub(x, average)
@@ -44,6 +44,7 @@ variance = either(
 )
 spread = add(variance, Number("eps"))
 factor = mul(inverse_root(spread), weight)  # tf.nn.batch_normalization, in which Keras writes it
+shift = add(bias, mul(neg(average), factor))  # the same, as Keras 3 writes it
 
 
 def why_not(m: Match) -> str | None:
@@ -84,7 +85,7 @@ def why_not_factored(m: Match) -> str | None:
     return wrong or (why_not_pair(*vectors) if len(vectors) == 2 else None)
 
 
-@fusion(add(mul(x, factor), sub(bias, mul(average, factor))), check=why_not_factored)
+@fusion(add(mul(x, factor), either(sub(bias, mul(average, factor)), shift)), check=why_not_factored)
 def factored(b: Builder, m: Match) -> Value:
     """Scaled and shifted by what the scale, the shift and the statistics come to, as Keras does."""
     sizes = sizes_of(m)

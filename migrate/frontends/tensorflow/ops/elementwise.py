@@ -12,7 +12,7 @@ from migrate.graph import Value
 
 BINARY = {
     "Add": "add", "AddV2": "add", "Sub": "sub", "Mul": "mul", "RealDiv": "div", "Maximum": "maximum", "Minimum": "minimum",
-    "Pow": "pow", "FloorDiv": "floor_div", "FloorMod": "remainder", "Less": "lt", "LessEqual": "le", "Greater": "gt",
+    "Pow": "pow", "FloorDiv": "floor_div", "FloorMod": "mod", "Less": "lt", "LessEqual": "le", "Greater": "gt",
     "GreaterEqual": "ge", "LogicalAnd": "logical_and", "LogicalOr": "logical_or", "Atan2": "atan2", "Xlogy": "xlogy",
     "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor", "Mod": "fmod", "TruncateMod": "fmod",
     "LeftShift": "bitwise_left_shift", "RightShift": "bitwise_right_shift",
@@ -65,9 +65,27 @@ def tf_not_equal(b: TensorflowBuilder, x: Value, y: Value) -> Value:
     return b.ne(x, y)
 
 
+def _argument_of(value: Value, op: str) -> Value | None:
+    """What an operation took that made the value; None where another one did."""
+    return value.node.args[0] if value.node is not None and value.node.op.name == op else None
+
+
+@tf_op("Erfc", layout="any")
+def tf_erfc(b: TensorflowBuilder, x: Value) -> Value:
+    """1 - erf(x): an odd function, so of what was negated first it is 1 + erf, as GELU is written."""
+    scaled = x.node if x.node is not None and x.node.op.name == "mul" else None
+    plain = _argument_of(scaled.args[0], "neg") if scaled is not None and isinstance(scaled.args[0], Value) else None
+    if scaled is not None and plain is not None:
+        return b.add(b.erf(b.mul(plain, scaled.args[1])), 1.0)
+    return b.sub(1.0, b.erf(x))
+
+
 @tf_op("SquaredDifference", layout="any")
 def tf_squared_difference(b: TensorflowBuilder, x: Value, y: Value) -> Value:
-    """The square of the difference."""
+    """The square of the difference; around a mean its gradient by that mean is zero, so nothing need be stopped there."""
+    stopped = _argument_of(y, "detach")
+    if stopped is not None and _argument_of(stopped, "mean") is x:
+        y = stopped
     return b.square(b.sub(x, y))
 
 

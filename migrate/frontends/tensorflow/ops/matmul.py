@@ -7,6 +7,7 @@ from typing import Any
 from migrate.frontends.tensorflow.builder import Laid, TensorflowBuilder
 from migrate.frontends.tensorflow.registry import tf_op
 from migrate.graph import Value
+from migrate.graph.sizes import equal
 
 
 def _turned(b: TensorflowBuilder, x: Value, turn: bool) -> Value:
@@ -27,12 +28,25 @@ def tf_mat_mul(
         kernel = b.reshape(b.permute(b.reshape(kernel, (kernel.shape[0], *a.flat)), order), kernel.shape)
     else:
         first = b.to_source(a).value
+    before = _rows_of(first)
+    if before is not None:
+        return b.reshape(b.linear(before, kernel, None), (-1, kernel.shape[0]))
     return b.linear(first, kernel, None)
+
+
+def _rows_of(x: Value) -> Value | None:
+    """The tensor of more axes that was made a matrix just before, its last axis kept; a layer takes it as it is."""
+    before = x.node.args[0] if x.node is not None and x.node.op.name in ("reshape", "flatten") else None
+    if not isinstance(before, Value) or before.rank < 3 or before.weight is not None:
+        return None
+    return before if equal(before.shape[-1], x.shape[-1]) else None
 
 
 @tf_op("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
 def tf_batch_mat_mul(b: TensorflowBuilder, x: Value, y: Value, *, adj_x: bool = False, adj_y: bool = False) -> Value:
-    """The product of the last two axes."""
+    """The product of the last two axes; a layer where the second is a matrix of weights."""
+    if y.weight is not None and y.rank == 2 and not adj_x and y.is_float:
+        return b.linear(x, y if adj_y else b.permute(y, (1, 0)), None)
     return b.matmul(_turned(b, x, adj_x), _turned(b, y, adj_y))
 
 

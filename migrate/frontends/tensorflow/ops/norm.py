@@ -44,9 +44,23 @@ def tf_fused_batch_norm(
     data_format: str = "NHWC", is_training: bool = True, exponential_avg_factor: float = 1.0,
 ) -> Value:  # fmt: skip
     """With the statistics of the batch in evaluation too, it is no layer that is converted."""
-    del exponential_avg_factor, data_format
+    del exponential_avg_factor
+    if is_training and data_format == "NCHW" and x.shape[0] == 1 and _is_full(scale, 1) and _is_full(offset, 0):
+        return _each_row(b, x, epsilon)
     needs(not is_training, "statistics of the batch in evaluation", "save the model with training=False")
     return batch_norm(b, x, mean, variance, _unless_fixed(scale, 1), _unless_fixed(offset, 0), epsilon)
+
+
+def _is_full(value: Value, number: int) -> bool:
+    return value.node is not None and value.node.op.name == "full" and value.node.args[1] == number
+
+
+def _each_row(b: TensorflowBuilder, x: Value, epsilon: float) -> Value:
+    """Rows as the channels of one sample, (1, rows, width, 1): how Keras 2 computes a layer normalisation."""
+    before = x.node.args[0] if x.node is not None and x.node.op.name == "reshape" else None
+    if before is not None and before.shape[-1] == x.shape[2] and x.shape[3] == 1:
+        return b.reshape(b.layer_norm(before, (x.shape[2],), None, None, epsilon), x.shape)
+    return b.layer_norm(x, x.shape[2:], None, None, epsilon)
 
 
 def _unless_fixed(value: Value, number: int) -> Value | None:

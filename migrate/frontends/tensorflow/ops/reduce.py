@@ -21,7 +21,8 @@ def reduced(
     in_order = (
         keep or channels not in rest or rest == [channels] or (rest[0] == 0 and len(rest) > 2) or rest == [0, channels]
     )
-    if x.first and not in_order:
+    over_channels = axes == (channels,) and keep  # as a normalisation of each place does, over the last axis
+    if x.first and (over_channels or not in_order):
         x = b.to_source(x)
     made = run(x.value, tuple(sorted(x.axis(axis) for axis in axes)))
     return Laid(made, x.first and made.rank > 2 and (keep or channels in rest))

@@ -36,7 +36,9 @@ def tf_reshape(b: TensorflowBuilder, tensor: Laid, shape: Laid) -> Any:
     x = tensor.value
     if tensor.flat is None and (flattened := _flattened(b, tensor, target)) is not None:
         return flattened
-    if not tensor.first and tensor.flat is None and len(target) > 2 and x.rank == 2 and _is_place(x, target):
+    if (undone := _undone(x, target)) is not None and not tensor.first and tensor.flat is None:
+        return undone
+    if not tensor.first and tensor.flat is None and len(target) > 3 and x.rank == 2 and _is_place(x, target):
         return Laid(b.reshape(x, (*x.shape, *[1] * (len(target) - 2))), True)
     x = b.to_source(tensor).value
     return b.reshape(x, tuple(target)) if x.static is not None else batch.reshape(b, x, target)
@@ -50,6 +52,14 @@ def _flattened(b: TensorflowBuilder, x: Laid, target: Sequence[Any]) -> Laid | N
     rows, length = target
     whole = equal(length, numel(sizes)) or (length == -1 and equal(rows, x.shape[0]))
     return Laid(b.flatten(x.value, 1), flat=tuple(int(s) for s in sizes)) if whole else None  # pyright: ignore[reportArgumentType]
+
+
+def _undone(x: Value, target: Sequence[Any]) -> Value | None:
+    """What was put into another shape only for the time between, as a matrix product of more axes is computed."""
+    before = x.node.args[0] if x.node is not None and x.node.op.name in ("reshape", "flatten") else None
+    if not isinstance(before, Value) or before.static is not None or before.rank != len(target) or target.count(-1) > 1:
+        return None
+    return before if all(t == -1 or equal(t, s) for t, s in zip(target, before.shape, strict=True)) else None
 
 
 def _is_place(x: Value, target: Sequence[Any]) -> bool:

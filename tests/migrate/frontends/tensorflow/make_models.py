@@ -98,9 +98,9 @@ def operators(tf: Any, folder: Path) -> dict[str, Any]:
 
     arrays: dict[str, Any] = {}
     (folder / "ops").mkdir()
-    for number, (name, (shapes, run)) in enumerate(CASES.items()):
+    for name, (shapes, run) in CASES.items():
         with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
-            given = [drawn(number, i, shape) for i, shape in enumerate(shapes)]
+            given = [drawn(name, i, shape) for i, shape in enumerate(shapes)]
             inputs = [
                 tf.compat.v1.placeholder(a.dtype, (None, *a.shape[1:]), name=f"x{i}") for i, a in enumerate(given)
             ]

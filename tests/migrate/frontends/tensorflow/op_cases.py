@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -24,9 +25,9 @@ def k(*shape: int) -> Any:
 ROW, IMAGE, SERIES, VOLUME = (3, 4), (2, 7, 6, 4), (3, 8, 4), (2, 5, 6, 4, 2)
 
 
-def drawn(number: int, index: int, shape: tuple[int, ...]) -> Any:
-    """An input of case `number`: floats, or integers below 9 in a shape that ends with 9."""
-    rng = np.random.default_rng((number, index))
+def drawn(name: str, index: int, shape: tuple[int, ...]) -> Any:
+    """An input of a case: floats, or integers below 9 in a shape that ends with 9."""
+    rng = np.random.default_rng((crc32(name.encode()), index))
     if shape[-1] == 9:
         return rng.integers(0, 9, (shape[0], 4)).astype("int32")
     return rng.normal(size=shape).astype("float32")
@@ -188,6 +189,11 @@ CASES: dict[str, Case] = _raw | {
     ),
     "LRN": ((IMAGE,), lambda tf, x: tf.nn.lrn(x, 2, 1.5, 0.3, 0.6)),
     "layer normalisation": ((SERIES,), lambda tf, x: _layer_norm(tf, x)),
+    "layer normalisation of an image": ((IMAGE,), lambda tf, x: _layer_norm(tf, _pool(tf, x))),
+    "gelu": ((SERIES,), lambda tf, x: tf.nn.gelu(x)),
+    "gelu by tanh": ((SERIES,), lambda tf, x: tf.nn.gelu(x, approximate=True)),
+    "Erfc": ((ROW,), lambda tf, x: tf.math.erfc(x)),
+    "Conv1D dilated free": ((SERIES,), lambda tf, x: tf.nn.convolution(x, k(3, 4, 5), padding="SAME", dilations=[2])),
     "l2_normalize": ((IMAGE,), lambda tf, x: tf.math.l2_normalize(_pool(tf, x), -1)),
     # ---- shapes
     "Reshape": ((IMAGE,), lambda tf, x: tf.reshape(_pool(tf, x), (-1, 6, 28))),

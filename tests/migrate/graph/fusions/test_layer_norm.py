@@ -62,6 +62,13 @@ FIRES = {
         "%t = sub($b, %n)\n%y = add(%l, %t)\nreturn %y",
         FULL,
     ),
+    "Keras 3": (
+        STATISTICS
+        + ROOT.replace("sqrt", "rsqrt")
+        + "%f = mul(%s, $w)\n%l = mul(%x, %f)\n%o = neg(%m)\n%n = mul(%o, %f)\n"
+        "%t = add(%n, $b)\n%y = add(%l, %t)\nreturn %y",
+        FULL,
+    ),
 }
 DECLINES = {
     "axes that are not the last": (
