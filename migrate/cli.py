@@ -48,6 +48,9 @@ TrustPickle = Annotated[
 Loss = Annotated[str, typer.Option("--loss", help="auto, cross_entropy, bce or mse")]
 Precision = Annotated[str, typer.Option("--precision", help="fp32, bf16 or fp16")]
 Quantized = Annotated[str, typer.Option("--quantized", help="Weights of a quantised source: float or fake")]
+Inferred = Annotated[
+    bool, typer.Option("--inferred", help="Also take a scale and a shift after a convolution for a BatchNorm.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 6 when the target degrades the model.")]
 
@@ -69,6 +72,7 @@ def convert(
     trainable: Annotated[list[str] | None, typer.Option("--trainable", help="Pattern of tensors to train.")] = None,
     precision: Precision = "fp32",
     quantized: Quantized = "float",
+    inferred: Inferred = False,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Skip the comparison with the source.")] = False,
     strict: Strict = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace DIR, but never its local/.")] = False,
@@ -77,15 +81,14 @@ def convert(
     """Write a training package for a target, and prove it against the source's own engine."""
     from migrate import pipeline
 
+    choices: Any = {"loss": loss, "optimizer": optimizer, "precision": precision, "quantized": quantized}
     options = pipeline.Options(
         name=name,
         **source_options(inputs, example, pythonpath, seed, trust_pickle),
-        loss=cast(Any, loss),
-        optimizer=cast(Any, optimizer),
+        **choices,
         freeze=tuple(freeze or ()),
         trainable=tuple(trainable or ()),
-        precision=cast(Any, precision),
-        quantized=cast(Any, quantized),
+        inferred=inferred,
         verify=not no_verify,
         strict=strict,
         overwrite=overwrite,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from migrate.sources import Opened
 
 T = TypeVar("T", bound="DataclassInstance")
-CHANGES = {"MIG301", "MIG303", "MIG311", "MIG312", "MIG315"}
+CHANGES = {"MIG301", "MIG303", "MIG311", "MIG312", "MIG315", "MIG319"}
 
 
 def _copied(kind: type[T], facts: Any, **different: Any) -> T:

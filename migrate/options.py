@@ -31,6 +31,7 @@ class Options:
     optimizer: Optimizer = "auto"
     precision: Precision = "fp32"
     quantized: Quantized = "float"
+    inferred: bool = False
     freeze: tuple[str, ...] = ()
     trainable: tuple[str, ...] = ()
     batch_size: int = 8

@@ -173,7 +173,9 @@ def why(source: Any, fusion: str, options: Options = DEFAULTS) -> str:
     except KeyError as fault:
         what = error("MIG119", f"there is no fusion {fusion!r}", todo=str(fault.args[0]))
         raise MigrateError([what], Exit.USAGE) from fault
-    fired = [note.what for note in graph.notes if note.code == "MIG315" and note.what.startswith(f"{fusion}:")]
+    fired = [
+        note.what for note in graph.notes if note.code in ("MIG315", "MIG319") and note.what.startswith(f"{fusion}:")
+    ]
     head = fired or [f"{fusion}: it fused nothing"]
     if is_written(graph):
         head.insert(0, "the source is PyTorch and stays as its author wrote it; this is what would fuse")
@@ -210,9 +212,9 @@ def _open(source: Any, options: Options) -> Opened:
 
 def _prepare(opened: Opened, options: Options) -> Opened:
     """Run the passes and apply the user's choice of what is trained."""
-    from migrate.graph.passes import run_passes
+    from migrate.graph.passes import default_passes, run_passes
 
-    run_passes(opened.graph)
+    run_passes(opened.graph, default_passes(inferred=options.inferred))
     choose_trainable(opened.graph, options, opened.name)
     return opened
 
@@ -286,15 +288,4 @@ def _package_name(source: Any, options: Options) -> str:
     return options.name
 
 
-__all__ = [
-    "Options",
-    "check",
-    "compare",
-    "convert",
-    "inspect",
-    "load",
-    "plan",
-    "to_module",
-    "verify_package",
-    "why",
-]
+__all__ = ["Options", "check", "compare", "convert", "inspect", "load", "plan", "to_module", "verify_package", "why"]

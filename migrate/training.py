@@ -83,8 +83,9 @@ def train_settings(graph: Graph, options: Options, setup: TrainingSetup | None =
         graph.notes.append(NOT_TRAINED)
     rates = FRESH_RATES if fresh and _is_normalised(graph) else LEARNING_RATES
     name = "adamw" if options.optimizer == "auto" else options.optimizer
+    guessed = any(v.weight and v.weight.kind == "running_mean" and not v.weight.source for v in graph.weights())
     tables = {
-        "train": {"pretrained": not fresh},
+        "train": {"pretrained": not fresh, **({"freeze_statistics": True} if guessed else {})},
         "optimizer": {"name": name, "lr": rates[name]},
         "precision": {"mode": options.precision},
     }

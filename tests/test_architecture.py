@@ -59,7 +59,7 @@ FRAMEWORKS = {
 MAX_FILE, MAX_FUNCTION = 300, 40
 SURFACE = {
     "convert": "MODEL --target --out --name --input --example --pythonpath --seed --trust-pickle --loss --optimizer "
-    "--freeze --trainable --precision --quantized --no-verify --strict --overwrite --json",
+    "--freeze --trainable --precision --quantized --inferred --no-verify --strict --overwrite --json",
     "check": "MODEL --target --input --example --pythonpath --seed --trust-pickle --loss --precision --batch-size --strict "
     "--json --html",
     "verify": "DIRECTORY --device --json",

@@ -36,17 +36,34 @@ def perturbed_overrides(plan: Plan, graph: Graph, oracle: Oracle, seed: int, sig
     from runtime.verify.perturb import perturbed
 
     writer = Writer(plan=plan, graph=graph, oracle=oracle)
+    changed: dict[Value, Array] = {}
     for tensor, kind in perturbable(plan):
         plain = torch.from_numpy(np.array(tensor.weight.array()))
-        changed = perturbed(tensor.key, plain, seed, sigma, "positive" if kind == "positive" else "additive")
-        writer.write(tensor, changed.numpy())
+        made = perturbed(tensor.key, plain, seed, sigma, "positive" if kind == "positive" else "additive")
+        changed[tensor.value] = made.numpy()
+    fold_statistics(graph, changed)
+    for tensor, _ in perturbable(plan):
+        if tensor.weight.source:
+            writer.write(tensor, changed[tensor.value])
     return writer.overrides
+
+
+def fold_statistics(graph: Graph, changed: dict[Value, Array]) -> None:
+    """Let scale and shift stand for running statistics that the source does not have, as its exporter folded them."""
+    for node in graph.all_nodes:
+        if node.op.name != "batch_norm" or node.args[1].weight is None or node.args[1].weight.source:
+            continue
+        mean, variance, weight, bias = node.args[1:5]
+        changed[weight] = changed[weight] / np.sqrt(changed[variance] + np.float32(node.kwargs["eps"]))
+        changed[bias] = changed[bias] - changed[mean] * changed[weight]
 
 
 def conflicts(plan: Plan) -> list[str]:
     """Keys of tensors that are separate in the package although the source has one tensor for them: a lost tie."""
     taken: dict[tuple[str, int], list[StateTensor]] = {}
     for tensor, _ in perturbable(plan):
+        if not tensor.weight.source:
+            continue
         taken.setdefault((tensor.weight.source, tensor.weight.copy), []).append(tensor)
     found: list[str] = []
     for group in taken.values():

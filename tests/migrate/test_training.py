@@ -7,7 +7,7 @@ import pytest
 
 from migrate.errors import MigrateError
 from migrate.graph import Graph
-from migrate.graph.passes import run_passes
+from migrate.graph.passes import default_passes, run_passes
 from migrate.graph.text import parse_graph
 from migrate.options import Options
 from migrate.training import choose_trainable, train_settings
@@ -61,3 +61,23 @@ def test_a_source_without_trained_weights_starts_afresh_and_says_so(fill: float 
     made = graph(fill)
     assert train_settings(made, Options()).train["train"]["pretrained"] is pretrained
     assert [n.code for n in made.notes if n.code == "MIG314"] == ([] if pretrained else ["MIG314"])
+
+
+@pytest.mark.parametrize("inferred", [False, True])
+def test_statistics_that_were_guessed_are_frozen(inferred: bool) -> None:
+    made = parse_graph(
+        """graph m
+input %x: float32[batch=2|3|5, 2, 4, 4]
+weight $f: float32[3, 2, 3, 3] unknown
+weight $w: float32[3, 1, 1] unknown
+weight $b: float32[3, 1, 1] unknown
+%a = conv2d(%x, $f)
+%g = mul(%a, $w)
+%y = add(%g, $b)
+return %y"""
+    )
+    for value in made.weights():
+        array = np.random.default_rng(0).standard_normal(value.shape).astype("float32")
+        value.weight = replace(value.weight, read=lambda array=array: array)
+    run_passes(made, default_passes(inferred=inferred))
+    assert train_settings(made, Options()).train["train"].get("freeze_statistics", False) is inferred

@@ -21,17 +21,25 @@ class Pass:
     ensures: tuple[str, ...] = ()
 
 
-def default_passes() -> list[Pass]:
-    """What every conversion runs, in order."""
+def default_passes(*, inferred: bool = False) -> list[Pass]:
+    """What every conversion runs, in order; `inferred` adds the fusions that guess at what the author meant."""
     from migrate.graph.passes.assign_roles import ASSIGN_ROLES
-    from migrate.graph.passes.fuse import FUSE
+    from migrate.graph.passes.fuse import FUSE, FUSE_INFERRED
     from migrate.graph.passes.join_bias import JOIN_BIAS
     from migrate.graph.passes.join_moves import JOIN_MOVES
     from migrate.graph.passes.remove_dead import REMOVE_DEAD
     from migrate.graph.passes.separate_weights import SEPARATE_WEIGHTS
     from migrate.graph.passes.tie_weights import TIE_WEIGHTS
 
-    return [REMOVE_DEAD, SEPARATE_WEIGHTS, ASSIGN_ROLES, TIE_WEIGHTS, JOIN_BIAS, FUSE, JOIN_MOVES]
+    return [
+        REMOVE_DEAD,
+        SEPARATE_WEIGHTS,
+        ASSIGN_ROLES,
+        TIE_WEIGHTS,
+        JOIN_BIAS,
+        FUSE_INFERRED if inferred else FUSE,
+        JOIN_MOVES,
+    ]
 
 
 def run_passes(graph: Graph, passes: list[Pass] | None = None) -> dict[str, int]:

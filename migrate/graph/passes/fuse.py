@@ -209,12 +209,22 @@ def fuse(graph: Graph, *, inferred: bool = False, misses: list[NearMiss] | None 
 
 def _note(name: str, nodes: list[Node]) -> Diagnostic:
     titles = Counter(node.op.name for node in nodes)
+    where = ", ".join(node.origin[-1] for node in nodes if node.origin)
+    if any(each.inferred for each in all_fusions() if each.name == name):
+        return Diagnostic(
+            code="MIG319",
+            severity="warning",
+            what=f"{name}: {len(nodes)} times, a scale and a shift after a convolution were taken for one",
+            where=where,
+            why="this was asked for and is a guess: the file has no running statistics, so they begin at 0 and 1, "
+            "and train.toml has train.freeze_statistics = true until they are those of your data",
+        )
     made = ", ".join(f"`{op}`" for op in titles)
     return Diagnostic(
         code="MIG315",
         severity="note",
         what=f"{name}: {len(nodes)} times, operators that compute it piece by piece became {made}",
-        where=", ".join(node.origin[-1] for node in nodes if node.origin),
+        where=where,
         why="exporters write it in pieces; the one call means the same, reads better and keeps less for the backward pass",
     )
 
@@ -245,4 +255,10 @@ def fuse_exported(graph: Graph) -> int:
     return 0 if is_written(graph) else fuse(graph)
 
 
+def fuse_and_guess(graph: Graph) -> int:
+    """The same, and what needs a guess at what the author meant."""
+    return 0 if is_written(graph) else fuse(graph, inferred=True)
+
+
 FUSE = Pass(name="fuse", run=fuse_exported, requires=("ties",))
+FUSE_INFERRED = Pass(name="fuse", run=fuse_and_guess, requires=("ties",))

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from migrate.frontends.onnx import load_onnx
 from migrate.frontends.onnx.oracle import OnnxOracle
 from migrate.graph import Step, Value, Weight, interpret
-from migrate.graph.passes import run_passes
+from migrate.graph.passes import default_passes, run_passes
 from migrate.graph.weights import rearrange
 from migrate.verify.overrides import Writer, conflicts, perturbable, perturbed_overrides, restore
 from runtime.verify.perturb import kind_of, perturbed
@@ -46,9 +46,9 @@ def model(nodes, inputs, outputs, **arrays):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def loaded(proto):
+def loaded(proto, inferred=False):
     graph = load_onnx(proto)
-    run_passes(graph)
+    run_passes(graph, default_passes(inferred=inferred))
     return graph, OnnxOracle(proto, graph)
 
 
@@ -145,6 +145,36 @@ def test_linear_and_batch_norm_agree_when_perturbed(sigma):
     found = interpret(graph, torch.from_numpy(x))[0].numpy()
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
     assert np.abs(wanted - oracle.run([x])[0]).max() > sigma / 10
+
+
+@pytest.mark.parametrize("sigma", [0.01, 0.05])
+def test_guessed_statistics_are_folded_into_the_sources_scale_and_shift(sigma):
+    proto = model(
+        [
+            helper.make_node("Conv", ["x", "w"], ["h"], name="conv"),
+            helper.make_node("Mul", ["h", "scale"], ["g"], name="mul"),
+            helper.make_node("Add", ["g", "shift"], ["y"], name="add"),
+        ],
+        [("x", TensorProto.FLOAT, ["n", 2, 4, 4])],
+        [("y", TensorProto.FLOAT, ["n", 3, 2, 2])],
+        w=RNG.standard_normal((3, 2, 3, 3)).astype("float32"),
+        scale=RNG.standard_normal((3, 1, 1)).astype("float32"),
+        shift=RNG.standard_normal((1, 3, 1, 1)).astype("float32"),
+    )
+    graph, oracle = loaded(proto, inferred=True)
+    assert "batch_norm" in [node.op.name for node in graph.nodes]
+    kinds = {"running_mean": "bn.running_mean", "running_var": "bn.running_var"}
+    plan = Entries([entry(v, kinds.get(v.weight.kind)) for v in graph.weights()])
+    assert conflicts(plan) == []
+    x = RNG.standard_normal((5, 2, 4, 4)).astype("float32")
+    overrides = perturbed_overrides(plan, graph, oracle, 3, sigma)
+    assert set(overrides) == {"w", "scale", "shift"}
+    wanted = oracle.run([x], overrides)[0]
+    perturb_graph(plan, 3, sigma)
+    statistics = {v.weight.kind: v.weight.array() for v in graph.weights() if v.weight.kind}
+    assert np.abs(statistics["running_var"] - 1).max() > sigma / 10
+    found = interpret(graph, torch.from_numpy(x))[0].detach().numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
 def test_a_tied_weight_that_the_source_stores_twice_is_written_twice():

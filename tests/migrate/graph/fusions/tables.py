@@ -81,11 +81,13 @@ def assert_fires(
         torch.testing.assert_close(value, expected[name], rtol=2e-5, atol=2e-5)
 
 
-def assert_declines(text: str, fusion: str, why: str, constants: dict[str, Any] | None = None) -> None:
+def assert_declines(
+    text: str, fusion: str, why: str, constants: dict[str, Any] | None = None, *, inferred: bool = False
+) -> None:
     """The fusion makes none of its op, and a near miss of it says why."""
     graph = parsed(text, constants)
     before = print_graph(graph).count(f" {fusion}(")
-    _, misses = fused(graph)
+    _, misses = fused(graph, inferred=inferred)
     assert print_graph(graph).count(f" {fusion}(") == before
     told = [miss.why for miss in misses if miss.fusion == fusion]
     assert any(why in each for each in told), told
