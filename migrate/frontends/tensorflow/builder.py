@@ -58,6 +58,10 @@ class Handle:
     variable: Variable
 
 
+DEAD = object()
+"""What a branch that is not taken gives."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """A list of tensors; None for a part that is not there yet."""

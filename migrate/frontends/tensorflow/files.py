@@ -23,6 +23,7 @@ from migrate.frontends.tensorflow.variables import Variable, find_variables
 
 MAX_BYTES = 2 << 30  # the most that a message can have
 MODEL, SERVE, INITIALISES = "saved_model.pb", "serving_default", "__saved_model_init_op"
+MODE = re.compile(r"training|learning_phase|phase_train|train_phase")
 PLACEHOLDERS = ("Placeholder", "PlaceholderV2")
 
 
@@ -144,7 +145,7 @@ def _frozen(path: Path) -> TensorflowModel:
     if not graph.node or any(not node.op for node in graph.node):
         raise damaged(path.name, "it is no graph of TensorFlow")
     flat = Flattener(graph, (), path.name)
-    inputs = [node for node in graph.node if node.op in PLACEHOLDERS]
+    inputs = [node for node in graph.node if node.op in PLACEHOLDERS and not _is_mode(node)]
     ends = _ends(graph.node)
     nodes, values = flat.flatten(flat.top, ends)
     used = {node.name for node in nodes}
@@ -162,6 +163,11 @@ def _ends(nodes: Sequence[Any]) -> list[str]:
     taken = {text.lstrip("^").partition(":")[0] for node in nodes for text in node.input}
     idle = ("NoOp", "Assert", "Const", "Print", "PrintV2", *PLACEHOLDERS)
     return [node.name for node in nodes if node.name not in taken and node.op not in idle]
+
+
+def _is_mode(node: Any) -> bool:
+    """Whether it says if the model learns, which a graph for evaluation is asked with false."""
+    return type_name(node.attr["dtype"].type) == "bool" and MODE.search(node.name) is not None
 
 
 def _placeholder(node: Any) -> Port:

@@ -16,7 +16,7 @@ from typing import Any
 from migrate.frontends.tensorflow.messages import damaged, message
 
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
-ARGUMENT = "_Arg"
+ARGUMENT, AGAIN = "_Arg", "NextIteration"  # a loop of TensorFlow 1 goes back there
 MAX_NODES = 500_000
 MAX_DEPTH = 200
 _CALL_NAME = re.compile(r"(Stateful)?PartitionedCall(_\d+)?$")
@@ -181,7 +181,11 @@ class Flattener:
                 raise damaged(self.where, f"{node.name!r} takes what it makes")
             if key not in state:
                 state[key] = False
-                taken = [] if key in halted else [self.place(owner, t) for t in node.input if not t.startswith("^")]
+                taken = (
+                    []
+                    if key in halted or node.op == AGAIN
+                    else [self.place(owner, t) for t in node.input if not t.startswith("^")]
+                )
                 stack.append((owner, node, iter(taken)))
 
         push(owner, node)

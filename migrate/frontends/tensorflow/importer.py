@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from migrate.errors import Exit, MigrateError, error
-from migrate.frontends.tensorflow.builder import Handle, Laid, TensorflowBuilder
+from migrate.frontends.tensorflow.builder import DEAD, Handle, Laid, TensorflowBuilder
 from migrate.frontends.tensorflow.files import Port, TensorflowModel
 from migrate.frontends.tensorflow.flatten import ARGUMENT
 from migrate.frontends.tensorflow.layers import LayerFacts, layer_facts
@@ -35,6 +35,7 @@ class Importer:
     given: dict[str, tuple[int | str, ...]]
     env: dict[str, Any] = field(default_factory=dict[str, Any])
     symbols: dict[str, Any] = field(default_factory=dict[str, Any])
+    dead: set[str] = field(default_factory=set[str])
 
     def run(self, nodes: Sequence[Any]) -> Graph:
         """Import the inputs, every node, and the outputs."""
@@ -53,12 +54,19 @@ class Importer:
             if node.op in HANDLES:
                 self.env[f"{node.name}:0"] = self.handle(node)
                 continue
+            if node.op != "Merge" and any(self.taken(text) is DEAD for text in node.input):
+                self.dead.add(node.name)
+                continue
             entry = find(node.op)
             assert entry is not None
             with self.builder.at(scope_of(node.name), node.name):
                 made = self.handled(entry, node)
             for index, item in enumerate(made):
                 self.env[f"{node.name}:{index}"] = item
+
+    def taken(self, text: str) -> Any:
+        """What is known by a flat name; nothing in a branch that is not taken."""
+        return DEAD if text.partition(":")[0] in self.dead else self.env[text]
 
     def handle(self, node: Any) -> Any:
         """A variable; one of TensorFlow 1 is read wherever it is named."""
@@ -69,7 +77,7 @@ class Importer:
         """What the handler makes of a node."""
         b = self.builder
         b.name, b.op_type = node.name, node.op
-        inputs = [self.env[text] for text in node.input]
+        inputs = [self.taken(text) for text in node.input]
         named = bind(entry, node)
         flat: tuple[int, ...] | None = None
         b.first = False

@@ -3,7 +3,7 @@
     m = rsqrt(variance + eps) * gamma      ->      y = _BatchNorm(x, mean, variance, gamma, beta)
     y = x * m + (beta - mean * m)
 
-Keras 2 keeps each layer's configuration beside the graph; Keras 3 keeps none in a SavedModel. Knows nodes and messages.
+A dilated convolution between SpaceToBatchND and BatchToSpaceND is one again. Keras 2 keeps each layer's configuration beside the graph; Keras 3 keeps none in a SavedModel. Knows nodes and messages.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from migrate.frontends.tensorflow.files import TensorflowModel
 from migrate.frontends.tensorflow.messages import message
 from migrate.frontends.tensorflow.tensors import array_of
 
-BATCH_NORM = "_BatchNorm"
+BATCH_NORM, DILATED = "_BatchNorm", "_DilatedConv"
+CONVOLUTIONS = ("Conv2D", "DepthwiseConv2dNative")
 ADDS = ("AddV2", "Add", "BiasAdd")
 PASSES_ON = ("Identity", "Cast", "ReadVariableOp", "Reshape", "Squeeze")
 
@@ -91,7 +92,9 @@ class _Search:
         return node.name if node is not None and node.name in self.variables else None
 
     def joined(self, node: Any) -> Any:
-        """The node, or the batch normalisation that ends with it."""
+        """The node, or the batch normalisation or dilated convolution that ends with it."""
+        if node.op == "BatchToSpaceND":
+            return self._dilated(node) or node
         found = self._parts(node) if node.op in ADDS and len(node.input) == 2 else None
         if found is None:
             return node
@@ -101,6 +104,27 @@ class _Search:
         made.input.extend(inputs)
         made.attr["epsilon"].f = epsilon
         made.attr["affine"].s = affine.encode()
+        return made
+
+    def _dilated(self, node: Any) -> Any:
+        """A convolution of every so many places, which older functions write as one of a larger batch."""
+        conv = self.maker(node.input[0], *CONVOLUTIONS)
+        if conv is None and (squeeze := self.maker(node.input[0], "Squeeze")) is not None:
+            conv = self.maker(squeeze.input[0], *CONVOLUTIONS)
+        if (
+            conv is None
+            or conv.attr["padding"].s != b"VALID"
+            or {*conv.attr["strides"].list.i, *conv.attr["dilations"].list.i} > {1}
+        ):
+            return None
+        expand = self.maker(conv.input[0], "ExpandDims")
+        spread = self.maker(conv.input[0] if expand is None else expand.input[0], "SpaceToBatchND")
+        if spread is None:
+            return None
+        made = message("NodeDef")
+        made.name, made.op = node.name, DILATED
+        made.input.extend([spread.input[0], conv.input[1], *spread.input[1:], node.input[2]])
+        made.attr["depthwise"].b = conv.op != "Conv2D"
         return made
 
     def _parts(self, node: Any) -> tuple[float, list[str], str] | None:

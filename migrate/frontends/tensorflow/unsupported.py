@@ -23,6 +23,7 @@ REFUSED = {
              "WordpieceTokenize", "ParseExample", "DecodeCSV", "DecodeJSON"),
     "reading files": ("ReadFile", "DecodeJpeg", "DecodePng", "DecodeImage", "DecodeWav", "DecodeRaw", "Iterator", "Dataset"),
     "Python code": ("PyFunc", "EagerPyFunc"),
+    "a loop of TensorFlow 1": ("NextIteration", "Enter", "Exit", "LoopCond"),
     "a tree": ("DecisionForest", "SimpleMLInference", "BoostedTrees"),
 }  # fmt: skip
 TODO = "export the part of the model behind it: a function of tensors of numbers"

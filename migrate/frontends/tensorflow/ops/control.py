@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from migrate.frontends.tensorflow.builder import Handle, Laid, TensorflowBuilder, needs
+from migrate.frontends.tensorflow.builder import DEAD, Handle, Laid, TensorflowBuilder, needs
 from migrate.frontends.tensorflow.registry import Unsupported, tf_op
 from migrate.frontends.tensorflow.tensors import array_of, is_numeric, type_name
 from migrate.graph import Value
@@ -48,3 +48,24 @@ def tf_no_op(b: TensorflowBuilder) -> list[Any]:
     """Nothing."""
     del b
     return []
+
+
+@tf_op("Placeholder", "PlaceholderV2", layout="laid")
+def tf_placeholder(b: TensorflowBuilder, *, dtype: str) -> Value:
+    """One that is no input of the model: whether it learns, which it does not."""
+    needs(dtype == "bool", "an input that the signature does not name")
+    return b.static(False, "bool")
+
+
+@tf_op("Switch", "RefSwitch", layout="laid")
+def tf_switch(b: TensorflowBuilder, data: Any, pred: Laid) -> list[Any]:
+    """A branch of TensorFlow 1: the value where the condition is false, and where it is true."""
+    return [DEAD, data] if b.number(pred) else [data, DEAD]
+
+
+@tf_op("Merge", "RefMerge", layout="laid")
+def tf_merge(b: TensorflowBuilder, *inputs: Any) -> list[Any]:
+    """The value of the branch that is taken, and which it is."""
+    live = [k for k, item in enumerate(inputs) if item is not DEAD]
+    needs(len(live) == 1, "branches that meet though both are taken")
+    return [inputs[live[0]], b.static(live[0], "int32")]

@@ -102,6 +102,33 @@ def tf_depthwise_conv(
     return b.conv2d(x, kernel, None, **named(steps, dilation, own, int(channels)))  # pyright: ignore[reportArgumentType]
 
 
+@tf_op("_DilatedConv", layout="first")
+def tf_dilated_conv(
+    b: TensorflowBuilder,
+    x: Value,
+    filter: Value,
+    block: Value,
+    paddings: Value,
+    crops: Value,
+    *,
+    depthwise: bool = False,
+) -> Value:
+    """One that was written between SpaceToBatchND and BatchToSpaceND; what is cut off at the end was never padded."""
+    rank = x.rank - 2
+    steps, around, cut = tuple(b.numbers(block)), b.numbers(paddings), b.numbers(crops)
+    pairs = [(around[2 * k] - cut[2 * k], around[2 * k + 1] - cut[2 * k + 1]) for k in range(rank)]
+    kernel = filter if filter.rank == rank + 2 else b.reshape(filter, filter.shape[1:])
+    *size, channels, last = kernel.shape
+    kernel = (
+        b.turned(kernel, rank, rank + 1, *range(rank)) if depthwise else b.turned(kernel, rank + 1, rank, *range(rank))
+    )
+    if depthwise:
+        kernel = b.reshape(kernel, (channels * last, 1, *size))  # pyright: ignore[reportOperatorIssue]
+    x, own = padded(b, x, [n for pair in pairs[::-1] for n in pair])
+    groups: Any = channels if depthwise else x.shape[1] // channels  # pyright: ignore[reportOperatorIssue]
+    return getattr(b, f"conv{rank}d")(x, kernel, None, **named((1,) * rank, steps, own, groups))
+
+
 @tf_op("Conv2DBackpropInput", "Conv3DBackpropInputV2")
 def tf_conv_transpose(
     b: TensorflowBuilder, input_sizes: Value, filter: Value, out_backprop: Value, *, strides: Any, padding: str,

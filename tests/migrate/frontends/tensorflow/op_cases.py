@@ -145,6 +145,8 @@ CASES: dict[str, Case] = _raw | {
         (IMAGE,),
         lambda tf, x: tf.nn.separable_conv2d(x, k(3, 3, 4, 2), k(1, 1, 8, 3), [1, 1, 1, 1], "VALID"),
     ),
+    "atrous depthwise": ((IMAGE,), lambda tf, x: _atrous_depthwise(tf, x)),
+    "atrous of a series": ((SERIES,), lambda tf, x: _atrous_series(tf, x)),
     "atrous by batches": ((IMAGE,), lambda tf, x: _atrous(tf, x)),
     **{
         f"Conv2DBackpropInput {pad} {s} {size}": (
@@ -311,6 +313,7 @@ CASES: dict[str, Case] = _raw | {
         lambda tf, x: tf.transpose(tf.map_fn(lambda c: c * 2.0 + 1.0, tf.ensure_shape(tf.transpose(x), (4, None)))),
     ),
     "branch": ((ROW,), lambda tf, x: tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2.0, lambda: x - 1.0)),
+    "old branch": ((ROW,), lambda tf, x: _old_branch(tf, x)),
     "branch on an image": (
         (IMAGE,),
         lambda tf, x: _pool(tf, tf.cond(tf.reduce_sum(x) > 0, lambda: _pool(tf, x), lambda: x)),
@@ -322,6 +325,25 @@ def _atrous(tf: Any, x: Any) -> Any:
     wide = tf.raw_ops.SpaceToBatchND(input=x, block_shape=[2, 2], paddings=[[2, 3], [2, 2]])
     made = tf.nn.conv2d(wide, k(3, 3, 4, 2), 1, "VALID")
     return tf.raw_ops.BatchToSpaceND(input=made, block_shape=[2, 2], crops=[[0, 1], [0, 0]])
+
+
+def _atrous_depthwise(tf: Any, x: Any) -> Any:
+    wide = tf.raw_ops.SpaceToBatchND(input=x, block_shape=[2, 2], paddings=[[2, 3], [2, 2]])
+    made = tf.nn.depthwise_conv2d(wide, k(3, 3, 4, 2), [1, 1, 1, 1], "VALID")
+    return tf.raw_ops.BatchToSpaceND(input=made, block_shape=[2, 2], crops=[[0, 1], [0, 0]])
+
+
+def _atrous_series(tf: Any, x: Any) -> Any:
+    wide = tf.raw_ops.SpaceToBatchND(input=x, block_shape=[2], paddings=[[4, 0]])
+    made = tf.nn.conv1d(wide, k(3, 4, 2), 1, "VALID")
+    return tf.raw_ops.BatchToSpaceND(input=made, block_shape=[2], crops=[[0, 0]])
+
+
+def _old_branch(tf: Any, x: Any) -> Any:
+    """A branch of TensorFlow 1 on whether the model learns."""
+    phase = tf.compat.v1.placeholder_with_default(False, (), name="keras_learning_phase")
+    off, on = tf.raw_ops.Switch(data=x, pred=phase)
+    return tf.raw_ops.Merge(inputs=[off * 3.0, on - 1.0]).output
 
 
 def _layer_norm(tf: Any, x: Any) -> Any:
