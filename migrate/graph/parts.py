@@ -8,14 +8,56 @@ Knows who uses a value; changes no graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from migrate.graph.ir import Node, Value
-from migrate.graph.sizes import Dim
+from migrate.graph.sizes import Dim, Size
 from migrate.graph.uses import Users
 
 MAX_PARTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a tensor along one axis: which places of it."""
+
+    whole: Value
+    axis: int
+    places: range
+
+
+def span(part: Value) -> Span | None:
+    """What a slice, or an output of a split, is a part of; None for anything else."""
+    node = part.node
+    if node is None or not node.args or not isinstance(node.args[0], Value):
+        return None
+    whole: Value = node.args[0]
+    if node.op.name == "getitem" and isinstance(node.args[1], tuple):
+        index: tuple[Any, ...] = node.args[1]
+        cut = [k for k, each in enumerate(index) if each != slice(None)]
+        if len(cut) != 1 or not all(isinstance(each, slice) for each in index):
+            return None
+        return _span(whole, cut[0], index[cut[0]])
+    if node.op.name in ("split", "chunk"):
+        axis = node.kwargs.get("dim", node.args[2] if len(node.args) > 2 else 0) % whole.rank
+        sizes = [value.shape[axis] for value in node.outputs]
+        start = _sum(sizes[: node.outputs.index(part)])
+        return None if start is None else _span(whole, axis, slice(start, start + part.shape[axis]))
+    return None
+
+
+def _span(whole: Value, axis: int, cut: slice[Any, Any, Any]) -> Span | None:
+    size = whole.shape[axis]
+    fixed = not any(isinstance(each, Dim) for each in (size, cut.start, cut.stop, cut.step))
+    return Span(whole, axis, range(size)[cut]) if fixed and isinstance(size, int) else None
+
+
+def _sum(sizes: Sequence[Size]) -> int | None:
+    """The sum of sizes, where they are fixed."""
+    fixed = [size for size in sizes if isinstance(size, int)]
+    return sum(fixed) if len(fixed) == len(sizes) else None
 
 
 def parts_of(whole: Value, users: Users) -> tuple[int, list[Value], list[Node]] | None:

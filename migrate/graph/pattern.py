@@ -17,6 +17,7 @@ from math import isclose
 from typing import Any
 
 from migrate.graph.ir import Arg, Node, Value
+from migrate.graph.parts import span
 from migrate.graph.scalars import number_of
 
 COMMUTES = {"add", "mul", "maximum", "minimum"}
@@ -68,6 +69,17 @@ class Rest:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a tensor along one axis: a slice of it, or an output of a split."""
+
+    whole: str
+    name: str
+
+    def __repr__(self) -> str:
+        return f"{self.whole}[{self.name}]"
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A call of an op. Arguments that are named here and that the node leaves out are the callable's defaults: None, False."""
 
@@ -100,7 +112,7 @@ class Either:
         return repr(self.options[0])
 
 
-Pattern = Tensor | Number | Rest | Call | Product | Either | float | int | bool | str | tuple[int, ...] | None
+Pattern = Tensor | Number | Rest | Part | Call | Product | Either | float | int | bool | str | tuple[int, ...] | None
 
 
 def call(op: str) -> Callable[..., Call]:
@@ -173,6 +185,10 @@ def _leaf(pattern: Pattern, arg: Arg, bound: Bound) -> Iterator[Bound]:
             found = bound.bind(name, arg) if number_of(arg) is not None else None
         case Rest(name=name):
             found = bound.bind(name, arg)
+        case Part(whole=whole, name=name):
+            part = span(arg) if isinstance(arg, Value) else None
+            named = bound.bind(whole, part.whole) if part is not None else None
+            found = named.bind(name, part) if named is not None else None
         case bool() | str() | None:
             found = bound if arg is pattern or arg == pattern else None
         case tuple():

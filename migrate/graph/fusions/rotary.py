@@ -17,6 +17,7 @@ from __future__ import annotations
 from migrate.graph.builder import Builder
 from migrate.graph.fusions import Match, fusion
 from migrate.graph.ir import Value
+from migrate.graph.parts import span
 from migrate.graph.pattern import Rest, Tensor, call, either
 
 add, mul, cat, stack, reshape, flatten = map(call, ("add", "mul", "cat", "stack", "reshape", "flatten"))
@@ -28,22 +29,8 @@ neighbours = either(reshape(pairs, joined), flatten(pairs, joined))
 
 def features(part: Value, whole: Value) -> range | None:
     """Which features of the whole a part of it holds, where it is a part along the last axis."""
-    node, width = part.node, whole.shape[-1]
-    if node is None or node.args[0] is not whole or not isinstance(width, int):
-        return None
-    if node.op.name == "getitem" and isinstance(node.args[1], tuple) and len(node.args[1]) == whole.rank:
-        *before, last = node.args[1]
-        whole_rows = all(index == slice(None) for index in before)
-        return range(width)[last] if whole_rows and isinstance(last, slice) else None
-    if node.op.name in ("split", "chunk"):
-        dim = node.kwargs.get("dim", node.args[2] if len(node.args) > 2 else 0)
-        sizes = [value.shape[-1] for value in node.outputs]
-        place = node.outputs.index(part)
-        if dim % whole.rank != whole.rank - 1 or not all(isinstance(size, int) for size in sizes):
-            return None
-        start = sum(size for size in sizes[:place] if isinstance(size, int))
-        return range(start, start + sizes[place])  # pyright: ignore[reportOperatorIssue]
-    return None
+    found = span(part)
+    return found.places if found and found.whole is whole and found.axis == whole.rank - 1 else None
 
 
 def pair_of(m: Match) -> tuple[Value, Value] | str:
