@@ -166,7 +166,7 @@ def _shows(node: Any) -> bool:
     """Whether a node's results show the memory of what it is given, by its schema, or are parts of such results."""
     schema = getattr(node.target, "_schema", None)
     if schema is None:
-        return node.target is operator.getitem
+        return node.target is operator.getitem and _shows(node.args[0])
     return any(result.alias_info is not None for result in schema.returns)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from migrate.frontends.pytorch.registry import aten_op
+from migrate.frontends.pytorch.ops.elementwise import cast
+from migrate.frontends.pytorch.registry import Unsupported, aten_op
 from migrate.graph import Builder, Value
 
 
@@ -72,3 +73,13 @@ def aten_cdist(b: Builder, x1: Value, x2: Value, p: float = 2.0, compute_mode: i
     """Distances between the rows of two matrices; ATen numbers the ways to compute them."""
     modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
     return b.cdist(x1, x2, p, **({"compute_mode": modes[compute_mode]} if compute_mode else {}))
+
+
+@aten_op("aten._grouped_mm", "transformers.grouped_mm_fallback")
+def aten_grouped_mm(
+    b: Builder, self: Value, mat2: Value, offs: Value | None = None, bias: Value | None = None, out_dtype: Any = None
+) -> Value:
+    """Groups of rows with a matrix each; transformers has an operator of its own for what torch does in few precisions."""
+    if offs is None or bias is not None or self.rank != 2 or mat2.rank != 3:
+        raise Unsupported("grouped products other than of rows with one matrix for each group")
+    return cast(b, b.grouped_mm(self, mat2, offs), out_dtype)
