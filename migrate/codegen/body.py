@@ -253,10 +253,23 @@ def _call(called: str, given: list[Expr], sizes: list[str]) -> Expr:
 
 
 def _layer_call(called: str, item: LayerCall, given: list[Expr]) -> Expr:
+    if item.layer.kind == "attention":
+        return _attention_call(called, item, given)
     if item.layer.kind == "recurrent" and len(given) > 1:
         state = given[1].text if len(given) == 2 else f"({', '.join(g.text for g in given[1:])})"
         return Expr(f"{called}({given[0].text}, {state})", ATOM, 1 + max(g.depth for g in given))
     return _call(called, given, [])
+
+
+def _attention_call(called: str, item: LayerCall, given: list[Expr]) -> Expr:
+    """Masks by name; without weights the first of the pair is all that is used."""
+    layer = item.layer
+    first = len(given) - len(layer.by_name)
+    texts = [g.text for g in given[:first]]
+    texts += [f"{name}={g.text}" for name, g in zip(layer.by_name, given[first:], strict=True)]
+    texts += [f"{name}={value}" for name, value in layer.options]
+    alone = "[0]" if len(item.node.outputs) == 1 else ""
+    return Expr(f"{called}({', '.join(texts)}){alone}", ATOM, 1 + max(g.depth for g in given))
 
 
 def _target(item: Item, names: list[str]) -> str:

@@ -37,7 +37,8 @@ class TreeBuilder:
         block = self._block(nodes, (), self.root, 0)
         for value in state:
             for path, attr in homes_of(value):
-                self._hold(value, self.place(path), attr)
+                if not self._is_inside_layer(path, attr):
+                    self._hold(value, self.place(path), attr)
         return block
 
     def _hold(self, value: Value, place: Place, attr: str) -> None:
@@ -46,6 +47,18 @@ class TreeBuilder:
             place.loose[attr] = value
         elif attr not in place.layer.tensors:
             place.made[attr] = value
+
+    def _is_inside_layer(self, path: Path, attr: str) -> bool:
+        """Whether a layer holds it in a module of its own."""
+        found = self.root
+        for depth, segment in enumerate(path[:-1], 1):
+            child = found.children.get(segment)
+            if child is None:
+                return False
+            if child.layer is not None and ".".join((*path[depth:], attr)) in child.layer.tensors:
+                return True
+            found = child
+        return False
 
     def place(self, path: Path) -> Place:
         """The module at a path, made with all above it."""

@@ -82,15 +82,18 @@ class Homes:
         """The module that holds just the layer's tensors, under the layer's names; the call's own first."""
         places: list[set[Path]] = []
         for attr, value in layer.tensors.items():
-            places.append({path for path, name in homes_of(value) if name == attr})
+            inner = attr.count(".")
+            homes = ((*path, name) for path, name in homes_of(value))
+            places.append({key[: -inner - 1] for key in homes if ".".join(key[-inner - 1 :]) == attr})
         if not places:
             return None
         fitting = [path for path in set.intersection(*places) if self._holds_only(path, layer)]
         return min(fitting, key=lambda path: (path != scope, path), default=None)
 
     def _holds_only(self, path: Path, layer: Layer) -> bool:
-        inner = any(len(other) > len(path) and other[: len(path)] == path for other in self.held)
-        return bool(path) and not inner and self.held[path] <= {*layer.tensors, *made_by(layer)}
+        below = {other[len(path) :]: names for other, names in self.held.items() if other[: len(path)] == path}
+        held = {".".join((*inner, name)) for inner, names in below.items() for name in names}
+        return bool(path) and held <= {*layer.tensors, *made_by(layer)}
 
     def _shared_wrongly(self, found: dict[Node, Path], of: dict[Node, Path], layer: dict[Node, Layer]) -> set[Path]:
         """Modules that do more than to call the one layer, or call it in two ways."""

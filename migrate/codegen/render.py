@@ -22,6 +22,7 @@ import jinja2
 from migrate.codegen.allow_list import check_source
 from migrate.codegen.holes import number
 from migrate.codegen.plan import ClassPlan, PackagePlan
+from migrate.graph.ir import walk
 
 LINE_LENGTH = 100
 _FILL = 260
@@ -56,6 +57,7 @@ class ModelFile:
     has_config: bool
     has_frozen: bool
     is_keras: bool
+    has_attention: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +221,7 @@ def _model_file(
         has_config=bool(plan.config),
         has_frozen=bool(plan.frozen),
         is_keras=plan.source.framework.startswith("Keras"),
+        has_attention=any(node.op.name == "multihead_attention" for node in walk(plan.graph.nodes)),
     )
 
 

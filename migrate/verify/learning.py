@@ -137,7 +137,7 @@ def _largest(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> tuple
     """The largest difference, each relative to its own largest value, and where; a NaN on one side is the largest."""
     import torch
 
-    scale = max((float(t.abs().max()) for t in wanted.values() if t.numel()), default=0.0)
+    scale = max((float(t.double().abs().max()) for t in wanted.values() if t.numel()), default=0.0)
     worst, where = 0.0, next(iter(wanted))
     for name, right in wanted.items():
         left = found[name]

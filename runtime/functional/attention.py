@@ -128,3 +128,25 @@ def linear_attention(
         now = now + key * value
         read.append(scale * (q[:, :, t].unsqueeze(2) @ now.repeat_interleave(shared, 1)))
     return torch.cat(read, 2), now
+
+
+def multihead_attention(
+    query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None,
+    in_proj_weight: Tensor | None, q_proj_weight: Tensor | None, k_proj_weight: Tensor | None, v_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None, num_heads: int, dropout: float = 0.0, add_zero_attn: bool = False, batch_first: bool = False,
+    need_weights: bool = True, average_attn_weights: bool = True, is_causal: bool = False, training: bool = False,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """What `nn.MultiheadAttention` computes of its tensors: the output (as `query`), and the weights if `need_weights`."""
+    turned = batch_first and query.dim() == 3
+    if turned:
+        query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+    output, weights = F.multi_head_attention_forward(
+        query, key, value, query.shape[-1], num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn,
+        dropout, out_proj_weight, out_proj_bias, training=training, key_padding_mask=key_padding_mask,
+        need_weights=need_weights, attn_mask=attn_mask, use_separate_proj_weight=in_proj_weight is None,
+        q_proj_weight=q_proj_weight, k_proj_weight=k_proj_weight, v_proj_weight=v_proj_weight,
+        average_attn_weights=average_attn_weights, is_causal=is_causal,
+    )  # fmt: skip
+    output = output.transpose(0, 1) if turned else output
+    return (output,) if weights is None else (output, weights)

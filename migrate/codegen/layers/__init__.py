@@ -45,7 +45,9 @@ class Arg:
 class Layer:
     """A layer: its constructor, what it is called with, and its tensors by attribute name.
 
-    `role` is the attribute's name where the source gives none; `kind` says how the call is written (`plain` or `recurrent`).
+    `role` is the attribute's name where the source gives none; `kind` says how the call is written (`plain`, `recurrent`
+    or `attention`). The last inputs go `by_name`, before the `options` of the call. Tensors of a module inside have dotted
+    names.
     """
 
     constructor: str
@@ -54,6 +56,8 @@ class Layer:
     role: str
     tensors: Mapping[str, Value] = field(default_factory=dict[str, Value])
     kind: str = "plain"
+    by_name: tuple[str, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def key(self) -> tuple[Any, ...]:

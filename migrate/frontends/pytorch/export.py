@@ -13,6 +13,7 @@ from contextlib import contextmanager, redirect_stderr
 from typing import TYPE_CHECKING, Any
 
 from migrate.errors import Exit, MigrateError, error
+from migrate.frontends.pytorch.attention_module import kept_whole
 from migrate.frontends.pytorch.custom_gradients import check_gradients
 from migrate.frontends.pytorch.facts import (
     input_names,
@@ -229,7 +230,7 @@ def _export(
             if axes:
                 free[tensor] = dict.fromkeys(axes, torch.export.Dim.AUTO)
         shapes = free.dynamic_shapes(module, args, kwargs)
-    with assigned_in_place():
+    with assigned_in_place(), kept_whole():
         exported = torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
     for node in exported.graph.nodes:
         if node.op == "call_function" and not node.users and (inner := inner_graphs(node)):

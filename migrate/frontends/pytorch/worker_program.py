@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from migrate.errors import Diagnostic, MigrateError
+from migrate.frontends.pytorch.attention_module import operator as known_attention
 from migrate.frontends.pytorch.files_pt2 import load_pt2
 from migrate.frontends.pytorch.program import ModuleFact, OutputFact, Program, SizeFact, StateFact
 from migrate.frontends.pytorch.setup import TrainingSetup, setup_from_dict
@@ -77,6 +78,7 @@ def write_program(program: Program, folder: Path) -> None:
 
 def read_program(folder: Path) -> Program:
     """What `write_program` wrote; its files are removed, since the weights are in memory then."""
+    known_attention()
     facts = json.loads((folder / "program.json").read_text(encoding="utf-8"))
     paths = {form: folder / f"{form}.pt2" for form in _FORMS}
     programs = {form: load_pt2(path) if path.exists() else None for form, path in paths.items()}

@@ -13,36 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from .config import ModelConfig
-
-
-# from MultiheadAttention, torch/nn/modules/activation.py:1089
-class MultiheadAttention(nn.Module):
-    """Linear; used 4 times."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.num_heads = 3
-        self.head_dim = 12
-        self.out_proj = nn.Linear(36, 36)
-        self.in_proj_weight = nn.Parameter(torch.empty(108, 36))
-        self.in_proj_bias = nn.Parameter(torch.empty(108))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the module's own parameters afresh."""
-        nn.init.trunc_normal_(self.in_proj_weight, std=0.02)
-        nn.init.zeros_(self.in_proj_bias)
-
-    def forward(self, x: Tensor) -> Tensor:
-        qkv = F.linear(x, self.in_proj_weight, bias=self.in_proj_bias)
-        qkv = qkv.unflatten(-1, (-1, self.num_heads, self.head_dim)).permute(2, 0, 3, 1, 4)
-        q, k, v = qkv.unbind()  # [batch, 3, 17, 12]
-        h = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)  # [batch, 17, 36]
-        return self.out_proj(h)
 
 
 # from EncoderBlock
@@ -52,7 +25,7 @@ class EncoderBlock(nn.Module):
     def __init__(self, *, dropout: float) -> None:
         super().__init__()
         self.ln_1 = nn.LayerNorm(36)
-        self.self_attention = MultiheadAttention()
+        self.self_attention = nn.MultiheadAttention(36, 3, batch_first=True)
         self.dropout = nn.Dropout(dropout)
         self.ln_2 = nn.LayerNorm(36)
         self.mlp = nn.Sequential(
@@ -60,7 +33,8 @@ class EncoderBlock(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        x = x + self.dropout(self.self_attention(self.ln_1(x)))
+        h = self.ln_1(x)
+        x = x + self.dropout(self.self_attention(h, h, h, need_weights=False)[0])
         return x + self.mlp(self.ln_2(x))
 
 
@@ -91,6 +65,9 @@ class Model(nn.Module):
             if hasattr(module, "reset_parameters"):
                 reset: Any = module.reset_parameters
                 reset()
+        for module in self.modules():
+            if isinstance(module, nn.MultiheadAttention):
+                module._reset_parameters()
 
     def forward(self, image: Tensor) -> Tensor:
         """Return the source's output."""

@@ -17,3 +17,9 @@ def aten_scaled_dot_product_attention(
     given = {"attn_mask": attn_mask, "dropout_p": dropout_p, "is_causal": is_causal, "scale": scale}
     named = {name: v for name, v in given.items() if v is not None and v is not False and v != 0.0}
     return b.sdpa(query, key, value, **named, **({"enable_gqa": True} if enable_gqa else {}))
+
+
+@aten_op("migrate.multihead_attention")
+def migrate_multihead_attention(b: Builder, *args: Any) -> Any:
+    """A call of `nn.MultiheadAttention`; its dropout follows the mode."""
+    return b.multihead_attention(*args)
