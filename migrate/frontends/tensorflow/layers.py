@@ -3,7 +3,8 @@
     m = rsqrt(variance + eps) * gamma      ->      y = _BatchNorm(x, mean, variance, gamma, beta)
     y = x * m + (beta - mean * m)
 
-A dilated convolution between SpaceToBatchND and BatchToSpaceND is one again. Keras 2 keeps each layer's configuration beside the graph; Keras 3 keeps none in a SavedModel. Knows nodes and messages.
+A dilated convolution between SpaceToBatchND and BatchToSpaceND is one again. Keras 2 keeps each layer's configuration
+beside the graph; Keras 3 keeps none in a SavedModel. Knows nodes and messages.
 """
 
 from __future__ import annotations
