@@ -70,10 +70,28 @@ class Parts:
     dtype: str
 
 
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A list of as many tensors as an axis of free size is long: the parts of a tensor, or what a loop has yet to make."""
+
+    value: Value | None
+    length: Size
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class AtStep:
+    """A series as one iteration of a loop sees it: the part that is read, or that it makes, at the iteration's own place."""
+
+    index: Value
+    part: Laid | None
+
+
 class TensorflowBuilder(Builder):
     """A `Builder` with what TensorFlow handlers ask for."""
 
     subgraphs: Callable[..., list[Any]]
+    bodies: Callable[..., tuple[list[Any], list[str], list[str]]]
 
     def __init__(self, name: str, momenta: dict[str, float], rates: dict[str, float]) -> None:
         super().__init__(name)

@@ -193,7 +193,7 @@ def _importer(model: TensorflowModel, facts: LayerFacts, table: Any, shapes: dic
     builder = TensorflowBuilder("model", facts.momenta, facts.rates)
     builder.trains_constants = not any(variable.trainable for variable in model.variables.values())
     importer = Importer(model, builder, table, shapes)
-    builder.subgraphs = importer.subgraph
+    builder.subgraphs, builder.bodies = importer.subgraph, model.flat.function
     return importer
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from migrate.frontends.tensorflow.builder import Laid, Parts, TensorflowBuilder, needs
+from migrate.frontends.tensorflow.builder import Laid, Parts, Series, TensorflowBuilder, needs
 from migrate.frontends.tensorflow.registry import Unsupported, tf_op
+from migrate.frontends.tensorflow.series import along_series, unchanged
 from migrate.graph import Value, control
 
 MAX_UNROLLED = 256
 MAX_REPEATED = 8  # of a loop that needs no list: as many copies of its body are easier to read than a loop
-_NO_COUNT = "a loop whose number of iterations depends on the data, with a list of tensors in it"
+_NO_COUNT = "a loop whose number of iterations depends on the data, or is large, with a list of tensors in it"
 
 
 def _known(b: TensorflowBuilder, condition: Laid) -> bool | None:
@@ -49,11 +50,14 @@ def tf_if(b: TensorflowBuilder, cond: Laid, *input: Any, then_branch: str, else_
 @tf_op("While", "StatelessWhile", layout="laid")
 def tf_while(b: TensorflowBuilder, *input: Any, cond: str, body: str) -> Any:
     """Unrolled where that is known to be short, or where it carries a list; else a loop that a condition ends."""
+    if any(isinstance(item, Series) for item in input):
+        return along_series(b, list(input), cond, body)
     unrolled = _unrolled(b, list(input), cond, body)
     if unrolled is not None:
         return unrolled
     needs(not any(isinstance(item, Parts) for item in input), _NO_COUNT)
-    places = [k for k, item in enumerate(input) if isinstance(item, Laid)]
+    same = unchanged(b, body)
+    places = [k for k, item in enumerate(input) if isinstance(item, Laid) and k not in same]
     carried = [b.tensor(b.to_source(input[k]).value) for k in places]
     going = b.inline(cond, [Laid(carried[places.index(k)]) if k in places else item for k, item in enumerate(input)])[0]
     if _known(b, going) is False:
@@ -91,75 +95,3 @@ def _length(b: TensorflowBuilder, values: list[Any], cond: str, body: str, limit
                 return count if known is False else None
             values = b.inline(body, values)
     return None
-
-
-@tf_op("TensorListReserve", layout="laid")
-def tf_tensor_list_reserve(
-    b: TensorflowBuilder, element_shape: Laid, num_elements: Laid, *, element_dtype: str
-) -> Parts:
-    """A list of so many parts, none of which is there yet."""
-    del element_shape
-    count = b.number(num_elements)
-    needs(isinstance(count, int), "a list of tensors whose length is a size of the input")
-    return Parts((None,) * count, element_dtype)
-
-
-@tf_op("EmptyTensorList", layout="laid")
-def tf_empty_tensor_list(
-    b: TensorflowBuilder, element_shape: Laid, max_num_elements: Laid, *, element_dtype: str
-) -> Parts:
-    """A list of no parts."""
-    del b, element_shape, max_num_elements
-    return Parts((), element_dtype)
-
-
-@tf_op("TensorListFromTensor", layout="laid")
-def tf_tensor_list_from_tensor(b: TensorflowBuilder, tensor: Laid, element_shape: Laid, *, element_dtype: str) -> Parts:
-    """The parts along the first axis."""
-    del element_shape
-    value = b.to_source(tensor).value
-    needs(isinstance(value.shape[0], int), "a list with a part for each place of a free size")
-    return Parts(tuple(Laid(part) for part in b.unbind(value, 0)), element_dtype)
-
-
-@tf_op("TensorListSetItem", layout="laid")
-def tf_tensor_list_set_item(
-    b: TensorflowBuilder, input_handle: Parts, index: Laid, item: Laid, *, resize_if_index_out_of_bounds: bool = False
-) -> Parts:
-    """A list with another part at a place."""
-    place = b.number(index)
-    needs(0 <= place < len(input_handle.items) and not resize_if_index_out_of_bounds, "a place outside of a list")
-    return Parts((*input_handle.items[:place], item, *input_handle.items[place + 1 :]), input_handle.dtype)
-
-
-@tf_op("TensorListPushBack", layout="laid")
-def tf_tensor_list_push_back(b: TensorflowBuilder, input_handle: Parts, tensor: Laid, *, element_dtype: str) -> Parts:
-    """A list with one part more."""
-    del b
-    return Parts((*input_handle.items, tensor), element_dtype)
-
-
-@tf_op("TensorListGetItem", layout="laid")
-def tf_tensor_list_get_item(
-    b: TensorflowBuilder, input_handle: Parts, index: Laid, element_shape: Laid, *, element_dtype: str
-) -> Laid:
-    """A part; zeros where none has been put there."""
-    item = input_handle.items[b.number(index)]
-    return item or Laid(b.full(tuple(b.numbers(element_shape)), 0, dtype=f"torch.{element_dtype}"))
-
-
-@tf_op("TensorListStack", layout="laid")
-def tf_tensor_list_stack(
-    b: TensorflowBuilder, input_handle: Parts, element_shape: Laid, *, element_dtype: str, num_elements: int = -1
-) -> Laid:
-    """The parts along a new first axis."""
-    del element_shape, element_dtype, num_elements
-    made = [item for item in input_handle.items if item is not None]
-    needs(made and len(made) == len(input_handle.items), "a list with parts that nothing has made")
-    return Laid(b.stack(tuple(b.to_source(item).value for item in made), 0))
-
-
-@tf_op("TensorListLength", layout="laid")
-def tf_tensor_list_length(b: TensorflowBuilder, input_handle: Parts) -> Laid:
-    """The number of parts."""
-    return Laid(b.static(len(input_handle.items), "int32"))

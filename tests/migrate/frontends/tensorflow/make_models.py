@@ -85,11 +85,11 @@ def old_graph(tf: Any, folder: Path) -> dict[str, Any]:
         return {"old/x": given, "old/=y": found, "frozen.pb/x": given, "frozen.pb/=y": found}
 
 
-def recurrent_model(keras: Any) -> Any:
-    """Two layers that walk along an axis."""
+def recurrent_model(keras: Any, steps: int | None) -> Any:
+    """Two layers that walk along an axis, of free length or not."""
     L = keras.layers
-    given = L.Input((5, 3))
-    return keras.Model(given, L.Dense(2)(L.GRU(4)(L.LSTM(4, return_sequences=True)(given))))
+    given = L.Input((steps, 3))
+    return keras.Model(given, L.Dense(2)(L.GRU(4)(L.Bidirectional(L.LSTM(4, return_sequences=True))(given))))
 
 
 def operators(tf: Any, folder: Path) -> dict[str, Any]:
@@ -140,11 +140,11 @@ def main() -> None:
         tf.saved_model.save(module, str(folder / "module"), signatures=module.__call__)
         arrays |= {"keras3/x": image, "keras3/=output_0": new(image), "keras2/x": image, "keras2/=dense": old(image)}
         series = rng.normal(size=(3, 5, 3)).astype("float32")
-        for kind, engine in (("recurrent3", keras), ("recurrent2", tf_keras)):
-            model = shaken(recurrent_model(engine))
-            tf.saved_model.save(model, str(folder / kind)) if engine is tf_keras else model.export(
-                str(folder / kind), verbose=False
-            )
+        for kind, engine, steps in (
+            ("recurrent3", keras, 5), ("series3", keras, None)
+        ):  # fmt: skip
+            model = shaken(recurrent_model(engine, steps))
+            model.export(str(folder / kind), verbose=False)
             arrays |= {f"{kind}/x": series, f"{kind}/=y": model(series)}
         arrays |= operators(tf, folder)
         arrays |= {"module/x": row} | {f"module/={key}": value for key, value in module(row).items()}

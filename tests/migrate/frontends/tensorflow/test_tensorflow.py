@@ -20,7 +20,7 @@ from migrate.frontends.tensorflow.oracle import has_tensorflow
 from migrate.options import Options
 
 ARCHIVE = Path(__file__).with_name("models.zip")
-MODELS = ("keras3", "keras2", "module", "recurrent3", "recurrent2", "old", "frozen.pb")
+MODELS = ("keras3", "keras2", "module", "recurrent3", "series3", "old", "frozen.pb")
 
 
 @pytest.fixture(scope="module")
