@@ -71,3 +71,5 @@ declare("cartesian_prod", "torch:cartesian_prod")
 declare("combinations", "torch:combinations")
 for _name in ("tril_indices", "triu_indices", "logspace"):
     declare(_name, f"torch:{_name}", makes=True)
+for _name in ("window_partition", "window_reverse"):
+    declare(_name, f"runtime.functional.window:{_name}", moves=True)
