@@ -81,7 +81,10 @@ def read_tensorflow(path: Path) -> TensorflowModel:
     Raises:
         MigrateError: exit status 3, MIG101, MIG151: damaged, MIG153: none of its graphs is meant.
     """
-    return _saved_model(path) if path.is_dir() else _frozen(path)
+    try:
+        return _saved_model(path) if path.is_dir() else _frozen(path)
+    except (KeyError, ValueError, IndexError) as fault:
+        raise damaged(path.name, f"{type(fault).__name__}: {fault}") from fault
 
 
 def _saved_model(path: Path) -> TensorflowModel:

@@ -12,6 +12,7 @@ from migrate.frontends.tensorflow.builder import DEAD, Handle, Laid, TensorflowB
 from migrate.frontends.tensorflow.files import Port, TensorflowModel
 from migrate.frontends.tensorflow.flatten import ARGUMENT
 from migrate.frontends.tensorflow.layers import LayerFacts, layer_facts
+from migrate.frontends.tensorflow.messages import damaged
 from migrate.frontends.tensorflow.registry import Entry, Unsupported, find
 from migrate.frontends.tensorflow.tensors import HALF
 from migrate.frontends.tensorflow.unsupported import bind, unsupported_ops
@@ -206,6 +207,9 @@ def _attempt(importer: Importer, facts: LayerFacts) -> Graph:
         raise _failed(importer, "MIG305", "the graph depends on the input's sizes", str(fault)) from fault
     except Unsupported as fault:
         raise _failed(importer, "MIG203", "cannot be expressed exactly", fault.reason, fault.todo) from fault
+    except (KeyError, TypeError, ValueError, IndexError) as fault:  # a node that is not what its operator says
+        where = ", ".join(importer.builder.origin) or importer.builder.name
+        raise damaged(importer.model.name, f"{where}: {type(fault).__name__}: {fault}") from fault
     graph.notes.extend(facts.notes)
     return check_batch(graph)
 

@@ -51,7 +51,10 @@ def _flattened(b: TensorflowBuilder, x: Laid, target: Sequence[Any]) -> Laid | N
         return None
     rows, length = target
     whole = equal(length, numel(sizes)) or (length == -1 and equal(rows, x.shape[0]))
-    return Laid(b.flatten(x.value, 1), flat=tuple(int(s) for s in sizes)) if whole else None  # pyright: ignore[reportArgumentType]
+    if not whole:
+        return None
+    is_place = all(size == 1 for size in sizes[:-1])  # one place has one order
+    return Laid(b.flatten(x.value, 1), flat=None if is_place else tuple(int(s) for s in sizes))  # pyright: ignore[reportArgumentType]
 
 
 def _undone(x: Value, target: Sequence[Any]) -> Value | None:
