@@ -28,7 +28,7 @@ from migrate.codegen.tree import (
     outputs_of,
 )
 from migrate.codegen.variables import input_names, output_names
-from migrate.graph.ir import Value, size_leaves
+from migrate.graph.ir import Node, Value, size_leaves
 from migrate.graph.sizes import Dim, SizeOf, render
 
 MAX_TEXT = 84
@@ -60,6 +60,7 @@ class BodyWriter:
     weight: Callable[[Value], str]
     wanted: dict[Value, str] = field(default_factory=dict[Value, str])
     roles: Mapping[Value, str] = field(default_factory=dict[Value, str])
+    widths: Mapping[Node, Collection[int]] = field(default_factory=dict[Node, Collection[int]])
     names: dict[Value, str] = field(default_factory=dict[Value, str])
     lines: list[Line] = field(default_factory=list[Line])
     holes: Holes = field(default_factory=Holes)
@@ -196,8 +197,9 @@ class BodyWriter:
         self._item = item
         if isinstance(item, FunctionCall):
             printer = Printer(
-                tensor=self.tensor, size=self.size, device=self.device, holes=self.holes, roles=self.roles
-            )
+                tensor=self.tensor, size=self.size, device=self.device, holes=self.holes, roles=self.roles,
+                widths=self.widths.get(item.node, ()),
+            )  # fmt: skip
             return printer.node(item.node)
         assert not isinstance(item, ControlCall)
         called = item.place.reference(self.place)
@@ -285,12 +287,16 @@ def _shown(item: Item, outs: list[Value]) -> Value | None:
 
 
 def block_writer(
-    block: Block, sources: SizeSources, weight: Callable[[Value], str], roles: Mapping[Value, str]
+    block: Block,
+    sources: SizeSources,
+    weight: Callable[[Value], str],
+    roles: Mapping[Value, str],
+    widths: Mapping[Node, Collection[int]],
 ) -> BodyWriter:
     """The writer of an inner block's body."""
     return BodyWriter(
         place=block.place, items=block.items, ext=block.ext, sizes=block.sizes, results=block.results,
-        sources=sources, weight=weight, roles=roles,
+        sources=sources, weight=weight, roles=roles, widths=widths,
     )  # fmt: skip
 
 

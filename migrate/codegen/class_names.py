@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from migrate.codegen.names import class_name
 from migrate.codegen.tree import Block, FunctionCall, Item, LayerCall, Place
@@ -66,3 +67,21 @@ def _by_place(place: Place) -> str:
         segment = re.sub(r"(?<=[a-z]{2})s$", "", segment.rstrip("0123456789_"))
     segment = segment.rstrip("0123456789_")
     return segment if len(segment) > 2 and segment != "model" else "Block"
+
+
+def doc_of(places: list[Place], name_of: Callable[[Place], str]) -> str:
+    """What a class with these instances is made of, and how often; `name_of` gives the class of a module."""
+    parts = [part for child in places[0].children.values() for part in _doc_parts(child, name_of)]
+    names = list(dict.fromkeys(parts))
+    names = names if len(names) < 5 else [*names[:3], f"{len(names) - 3} more"]
+    what = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+    times = f"; used {len(places)} times" if len(places) > 1 else ""
+    return f"{what or 'Computes without parameters'}{times}."
+
+
+def _doc_parts(place: Place, name_of: Callable[[Place], str]) -> list[str]:
+    if place.layer is not None:
+        return [place.layer.constructor.removeprefix("nn.")]
+    if place.is_container:
+        return [part for child in place.children.values() for part in _doc_parts(child, name_of)]
+    return [name_of(place)]

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from migrate.codegen.class_names import wanted_name
+from migrate.codegen.class_names import doc_of, wanted_name
 from migrate.codegen.class_texts import (
-    annotation,
     dict_text,
     fill,
     held_by_list,
@@ -26,13 +25,26 @@ from migrate.codegen.class_texts import (
     top_commas,
 )
 from migrate.codegen.holes import number
-from migrate.codegen.layers import MISSING, Arg
+from migrate.codegen.layers import Arg
 from migrate.codegen.lines import Body, Line
 from migrate.codegen.names import Namespace, variables
 from migrate.codegen.plan import ClassPlan, Function, Member, Parameter, Statement
-from migrate.codegen.slots import Slot, default_of, derived_from, differs, given, is_positional, is_size, parameter_name
+from migrate.codegen.slots import (
+    Slot,
+    argument,
+    derived_from,
+    differs,
+    given,
+    is_size,
+    parameter_name,
+    parameters_of,
+    scaled,
+    slot_of,
+)
 from migrate.codegen.symbols import Symbols
 from migrate.codegen.tree import Place, collect_levels
+from migrate.codegen.widths import Widths
+from migrate.graph.ir import Value
 
 MAX_LINE = 88  # of a statement and its comment, without indentation
 
@@ -49,19 +61,17 @@ class _Class:
     def arguments(self, place: Place) -> list[Arg]:
         """The constructor's arguments at one place."""
         at = self.places.index(place)
-        return [
-            Arg(name, slot.values[at], default_of(slot, self.slots), is_positional(name, slot), slot.arg.config)
-            for name, slot in given(self.slots).items()
-        ]
+        return [argument(name, slot, at, self.slots) for name, slot in given(self.slots).items()]
 
 
 class ClassBuilder:
     """Groups the places of a tree into classes. `bodies` has what each called place does; the root may have two functions."""
 
     def __init__(
-        self, bodies: dict[Place, list[tuple[str, Body, str]]], symbols: Symbols, repeated: Place | None = None
-    ) -> None:
-        self.bodies, self.symbols, self.repeated = bodies, symbols, repeated
+        self, bodies: dict[Place, list[tuple[str, Body, str]]], symbols: Symbols, repeated: Place | None = None,
+        widths: Widths | None = None,
+    ) -> None:  # fmt: skip
+        self.bodies, self.symbols, self.repeated, self.widths = bodies, symbols, repeated, widths
         self.of: dict[Place, _Class] = {}
         self.names = Namespace({*variables(), "Model"})
         self.config: dict[str, Any] = {}
@@ -107,15 +117,21 @@ class ClassBuilder:
 
     def _slots(self, made: _Class, is_root: bool) -> list[Slot]:
         columns = [self._numbers(place) for place in made.places]
-        slots = [Slot(rows[0][0], rows[0][1], [arg.value for _, arg in rows]) for rows in zip(*columns, strict=True)]
+        slots = [slot_of(rows[0][0], [arg for _, arg in rows]) for rows in zip(*columns, strict=True)]
+        fields: dict[str, str] = {}
         space = Namespace({"self", "nn", "torch", "math", "F", "config"})
         members = {child.attr for child in made.places[0].children.values()} | set(made.places[0].loose)
         for slot in slots:
             is_argument = not is_root and bool(slot.arg.name) and (slot.arg.config or differs(slot))
-            slot.fixed = not is_argument and is_size(slot)
-            slot.derived = derived_from(slot, slots) if is_argument else ""
-            if (is_argument and not slot.derived) or slot.fixed:
+            field = slot.arg.config
+            slot.fixed = slot.attr is None and (bool(field) or (not is_argument and is_size(slot)))
+            slot.derived = derived_from(slot, slots) if is_argument and not field else ""
+            if field and not is_root:
+                fields[field] = slot.given_as = fields.get(field) or space.claim(field)
+            if (is_argument and not field and not slot.derived) or slot.fixed:
                 slot.parameter = parameter_name(slot, slots, space, members)
+            if is_argument and not field and not slot.derived:
+                slot.given_as = slot.parameter
         return slots
 
     def _numbers(self, place: Place) -> list[tuple[str | None, Arg]]:
@@ -123,13 +139,21 @@ class ClassBuilder:
         found: list[tuple[str | None, Arg]] = []
         for child in place.children.values():
             found += [(child.attr, arg) for arg in self._member_numbers(child)]
-            found += [("", Arg("channels", size)) for _, _, value in held_in_lists(child) for size in value.shape]
+            found += [("", arg) for _, _, value in held_in_lists(child) for arg in self._axes(value)]
         for attr, value in place.loose.items():
-            found += [(attr, Arg("channels", size)) for size in value.shape]
+            found += [(attr, arg) for arg in self._axes(value)]
         for _, body, _ in self.bodies.get(place, []):
-            holes = zip(body.holes.values, body.holes.hints, strict=True)
-            found += [(None, Arg(h if body.uses(k) else "", v)) for k, (v, h) in enumerate(holes)]
+            holes = zip(body.holes.values, body.holes.hints, body.holes.widths, strict=True)
+            for k, (value, hint, is_width) in enumerate(holes):
+                arg = Arg(hint if body.uses(k) else "", value)
+                found.append((None, self.widths.share(arg) if self.widths and is_width else arg))
         return found
+
+    def _axes(self, value: Value) -> list[Arg]:
+        """The sizes of a tensor that a module holds itself."""
+        args = [Arg("channels", size) for size in value.shape]
+        widths = self.widths
+        return [widths.share(a) if widths and widths.is_width(value, k) else a for k, a in enumerate(args)]
 
     def _member_numbers(self, place: Place) -> list[Arg]:
         if place.layer is not None:
@@ -157,8 +181,9 @@ class ClassBuilder:
 
         def take(default_text: Callable[[Slot], str] = lambda s: number(s.values[0])) -> tuple[Slot, str]:
             slot = next(slots)
-            if slot.arg.config and made.name == "Model":
-                return slot, f"config.{slot.arg.config}"
+            if slot.arg.config:
+                field = f"config.{slot.arg.config}" if made.name == "Model" else slot.given_as
+                return slot, scaled(field, slot.arg.ratio)
             return slot, default_text(slot) if slot.fixed else slot.derived or slot.parameter or default_text(slot)
 
         members = self._held(place, take)
@@ -176,13 +201,13 @@ class ClassBuilder:
         members = [Member(attr=name, text=text) for name, text in kept.items()] + members
         return ClassPlan(
             name=made.name,
-            doc=_doc(made, self.of),
+            doc=doc_of(made.places, lambda place: self.of[place].name),
             source=place.origin if made.name == "Model" else origin_of(place),
             level=made.level,
             annotations=tuple(
                 Parameter(name=a, annotation="Tensor") for a, v in place.loose.items() if not is_parameter(v)
             ),
-            parameters=_parameters(made),
+            parameters=() if made.name == "Model" else parameters_of(made.slots),
             members=tuple(members),
             resets=tuple(reset(a, v) for a, v in place.loose.items() if is_parameter(v)),
             functions=tuple(functions),
@@ -221,7 +246,7 @@ class ClassBuilder:
         texts: list[str] = []
         for position, arg in enumerate(args):
             slot, text = take()
-            if arg.is_default and not slot.parameter and not slot.derived:
+            if arg.is_default and not slot.given_as and not slot.derived and not slot.arg.config:
                 continue
             texts.append(text if arg.positional and len(texts) == position else f"{arg.name}={text}")
         constructor = place.layer.constructor if place.layer is not None else self.of[place].name
@@ -262,32 +287,3 @@ class ClassBuilder:
         text = f"[{', '.join(tokens)}]"
         fits = length + len(text) <= MAX_LINE
         return text if fits and any(t not in ("?", "_") for t in tokens) else ""
-
-
-def _parameters(made: _Class) -> tuple[Parameter, ...]:
-    if made.name == "Model":
-        return ()
-    found: list[Parameter] = []
-    for name, slot in given(made.slots).items():
-        default = default_of(slot, made.slots)
-        said = "" if default is MISSING else number(default)
-        kind = annotation([*slot.values, default] if said else slot.values)
-        found.append(Parameter(name=name, annotation=kind, default=said, positional=is_positional(name, slot)))
-    return tuple(found)
-
-
-def _doc(made: _Class, of: dict[Place, _Class]) -> str:
-    parts = [part for child in made.places[0].children.values() for part in _doc_parts(child, of)]
-    names = list(dict.fromkeys(parts))
-    names = names if len(names) < 5 else [*names[:3], f"{len(names) - 3} more"]
-    what = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
-    times = f"; used {len(made.places)} times" if len(made.places) > 1 else ""
-    return f"{what or 'Computes without parameters'}{times}."
-
-
-def _doc_parts(place: Place, of: dict[Place, _Class]) -> list[str]:
-    if place.layer is not None:
-        return [place.layer.constructor.removeprefix("nn.")]
-    if place.is_container:
-        return [part for child in place.children.values() for part in _doc_parts(child, of)]
-    return [of[place].name]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import gcd, lcm
 
 from migrate.codegen.layers import Layer
 from migrate.codegen.naming import Owners, all_places
@@ -14,6 +15,7 @@ from migrate.codegen.outputs import Output
 from migrate.codegen.plan import ConfigField
 from migrate.codegen.scopes import Scopes
 from migrate.codegen.tree import Place
+from migrate.codegen.widths import Widths, axis_of
 
 
 def configure(scopes: Scopes, outputs: list[Output]) -> tuple[ConfigField, ...]:
@@ -35,6 +37,20 @@ def configure(scopes: Scopes, outputs: list[Output]) -> tuple[ConfigField, ...]:
         classes = next(a.value for a in last.args if a.name == "out_features")
         fields.append(ConfigField(name="num_classes", annotation="int", default=repr(classes), origin=origin))
     return tuple(fields)
+
+
+def mark_widths(scopes: Scopes, widths: Widths) -> ConfigField:
+    """Mark the arguments of layers that grow with the model's width; returns its field."""
+    for node, layer in list(scopes.layer.items()):
+        said = [(arg, None if arg.config else axis_of(arg, layer)) for arg in layer.args]
+        args = tuple(widths.share(arg) if axis is not None and widths.is_width(*axis) else arg for arg, axis in said)
+        scopes.layer[node] = replace(layer, args=args)
+    parts = {
+        widths.base // gcd(size, widths.base) for value, k in widths.axes if isinstance(size := value.shape[k], int)
+    }
+    step = lcm(*parts)
+    origin = "what all channels are multiples or parts of" + (f"; a multiple of {step}" if step > 1 else "")
+    return ConfigField(name=widths.name, annotation="int", default=repr(widths.base), origin=origin)
 
 
 def _mark(scopes: Scopes, wanted: Callable[[Layer], bool], arg: str, config: str) -> None:

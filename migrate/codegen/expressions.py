@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from operator import attrgetter
@@ -84,7 +84,7 @@ class Expr:
 class Printer:
     """Prints nodes; `tensor` says how a value is written, `size` a leaf of a size, `device` where new tensors go.
 
-    `roles` say what some values are for.
+    `roles` say what some values are for, `widths` which numbers of the node grow with the model's width.
     """
 
     tensor: Callable[[Value], Expr]
@@ -92,6 +92,7 @@ class Printer:
     device: Callable[[], str]
     holes: Holes
     roles: Mapping[Value, str] = field(default_factory=dict[Value, str])
+    widths: Collection[int] = ()
 
     def node(self, node: Node) -> Expr:
         """The expression of a node."""
@@ -127,7 +128,7 @@ class Printer:
             return Expr(number(value))
         if value is Ellipsis:
             return Expr("...")
-        text = self.holes.add(value, hint)
+        text = self.holes.add(value, hint, hint != AXIS and type(value) is int and value in self.widths)
         negative = isinstance(value, int | float) and value < 0
         return Expr(text, UNARY if negative else ATOM)
 

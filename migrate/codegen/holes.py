@@ -17,13 +17,15 @@ class Holes:
 
     values: list[Any] = field(default_factory=list[Any])
     hints: list[str] = field(default_factory=list[str])
+    widths: list[bool] = field(default_factory=list[bool])
 
-    def add(self, value: Any, hint: str) -> str:
-        """The text of a number."""
+    def add(self, value: Any, hint: str, is_width: bool = False) -> str:
+        """The text of a number; one that `is_width` grows with the model's width."""
         if type(value) is bool or value is None or (type(value) is int and -2 <= value <= 2):
             return repr(value)
         self.values.append(value)
         self.hints.append(hint)
+        self.widths.append(is_width)
         return hole(len(self.values) - 1)
 
     def length(self, text: str) -> int:

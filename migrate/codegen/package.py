@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from migrate.codegen.body import BodyWriter, block_writer
 from migrate.codegen.build_tree import TreeBuilder
 from migrate.codegen.classes import ClassBuilder
-from migrate.codegen.configure import configure, num_layers, repeated_list
+from migrate.codegen.configure import configure, mark_widths, num_layers, repeated_list
 from migrate.codegen.expressions import Expr, Printer
 from migrate.codegen.holes import Holes
 from migrate.codegen.interface import SizeSources, find_interfaces
@@ -32,6 +32,7 @@ from migrate.codegen.tree import (
     blocks_of,
     outputs_of,
 )
+from migrate.codegen.widths import Widths, find_widths
 from migrate.graph.ir import Graph, Node, Value, sizes_in
 
 
@@ -83,6 +84,8 @@ def _model(graph: Graph, outputs: list[Output], inputs: list[str]) -> tuple[_Roo
     hoisted = {output.activation for output in outputs if output.activation is not None}
     scopes = find_scopes(graph, hoisted)
     config = configure(scopes, outputs)
+    widths = find_widths(graph, scopes.layer)
+    config += (mark_widths(scopes, widths),) if widths else ()
     nodes = live_nodes(scopes)
     nodes = [n for n in nodes if n not in hoisted] + [n for n in nodes if n in hoisted]
     roles = find_roles(graph.all_nodes)
@@ -91,7 +94,7 @@ def _model(graph: Graph, outputs: list[Output], inputs: list[str]) -> tuple[_Roo
             scopes.layer[node] = replace(scopes.layer[node], role=role)
     root = TreeBuilder(scopes, hoisted).build(nodes, graph.state)
     sources = find_interfaces(root, graph, scopes, nodes)
-    return _Root(root, graph, outputs, sources, assign_names(root), hoisted, inputs, roles.values), config
+    return _Root(root, graph, outputs, sources, assign_names(root), hoisted, inputs, roles.values, widths), config
 
 
 def _frozen(tensors: tuple[TensorPlan, ...]) -> tuple[str, ...]:
@@ -102,11 +105,11 @@ def _frozen(tensors: tuple[TensorPlan, ...]) -> tuple[str, ...]:
 # ---- bodies
 
 
-def _bodies(
-    block: Block, sources: SizeSources, owners: Owners, roles: Mapping[Value, str]
-) -> list[tuple[str, Body, str]]:
-    writer = block_writer(block, sources, lambda v: owners.text(v, block.place), roles)
-    return [("forward", writer.write(), "")]
+def _bodies(block: Block, model: _Root) -> list[tuple[str, Body, str]]:
+    def weight(value: Value) -> str:
+        return model.owners.text(value, block.place)
+
+    return [("forward", block_writer(block, model.sources, weight, model.roles, model.numbers).write(), "")]
 
 
 @dataclass(slots=True)
@@ -121,6 +124,12 @@ class _Root:
     hoisted: set[Node]
     inputs: list[str]
     roles: Mapping[Value, str]
+    widths: Widths | None
+
+    @property
+    def numbers(self) -> Mapping[Node, frozenset[int]]:
+        """For each node the numbers that grow with the model's width."""
+        return self.widths.literals if self.widths else {}
 
     def bodies(self) -> list[tuple[str, Body, str]]:
         """(name, body, docstring) of each."""
@@ -144,6 +153,7 @@ class _Root:
             weight=lambda v: self.owners.text(v, self.block.place),
             wanted=self._wanted(),
             roles=self.roles,
+            widths=self.numbers,
         )
         return writer.write()
 
@@ -188,10 +198,10 @@ def _tie(place: Place, attr: str, value: Value, owners: Owners, root: Place) -> 
 def _classes(model: _Root, symbols: Symbols) -> tuple[tuple[ClassPlan, ...], ConfigField | None]:
     """Every class, the model last, with its ties; and the field that says how many layers there are."""
     root, owners = model.block, model.owners
-    bodies = {b.place: _bodies(b, model.sources, owners, model.roles) for b in blocks_of(root) if b is not root}
+    bodies = {b.place: _bodies(b, model) for b in blocks_of(root) if b is not root}
     bodies[root.place] = model.bodies()
     repeated = repeated_list(root.place, owners)
-    builder = ClassBuilder(bodies, symbols, repeated)
+    builder = ClassBuilder(bodies, symbols, repeated, model.widths)
     *parts, last = builder.build(root.place)
     ties = tuple(_tie(place, attr, value, owners, root.place) for place, attr, value in owners.ties)
     field = num_layers(repeated) if repeated is not None and builder.is_alike(repeated) else None

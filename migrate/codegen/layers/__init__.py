@@ -26,7 +26,7 @@ MISSING: Any = object()
 class Arg:
     """An argument of a constructor. One equal to its default is not printed unless it differs between equal classes.
 
-    `config` names the field of ModelConfig that it is.
+    `config` names the field of ModelConfig that it is, or of which it is a multiple and part: `ratio` of it.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Arg:
     default: Any = MISSING
     positional: bool = False
     config: str = ""
+    ratio: tuple[int, int] = (1, 1)
 
     @property
     def is_default(self) -> bool:

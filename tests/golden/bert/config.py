@@ -18,5 +18,8 @@ class ModelConfig:
     dropout: float = 0.10000000149011612
     """The dropout rate of the source."""
 
+    hidden_size: int = 32
+    """What all channels are multiples or parts of; a multiple of 4."""
+
     num_layers: int = 3
     """The members of model.encoder.layer."""

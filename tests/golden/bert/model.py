@@ -21,9 +21,9 @@ class PositionEmbeddings(nn.Module):
 
     index: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, *, hidden_size: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(40, 32))
+        self.weight = nn.Parameter(torch.empty(40, hidden_size))
         self.register_buffer("index", torch.zeros(1, 16, dtype=torch.int64))
         self.reset_parameters()
 
@@ -39,13 +39,13 @@ class PositionEmbeddings(nn.Module):
 class Self(nn.Module):
     """Linear; used 3 times."""
 
-    def __init__(self) -> None:
+    def __init__(self, hidden_size: int) -> None:
         super().__init__()
         self.num_heads = 4
-        self.head_dim = 8
-        self.query = nn.Linear(32, 32)
-        self.value = nn.Linear(32, 32)
-        self.key = nn.Linear(32, 32)
+        self.head_dim = hidden_size // 4
+        self.query = nn.Linear(hidden_size, hidden_size)
+        self.value = nn.Linear(hidden_size, hidden_size)
+        self.key = nn.Linear(hidden_size, hidden_size)
 
     def forward(self, x: Tensor) -> Tensor:
         q = self.query(x).unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)
@@ -59,11 +59,11 @@ class Self(nn.Module):
 class Output(nn.Module):
     """Linear, Dropout and LayerNorm; used 6 times."""
 
-    def __init__(self, in_features: int, *, dropout: float) -> None:
+    def __init__(self, in_features: int, hidden_size: int, *, dropout: float) -> None:
         super().__init__()
-        self.dense = nn.Linear(in_features, 32)
+        self.dense = nn.Linear(in_features, hidden_size)
         self.dropout = nn.Dropout(dropout)
-        self.LayerNorm = nn.LayerNorm(32, eps=1e-12)
+        self.LayerNorm = nn.LayerNorm(hidden_size, eps=1e-12)
 
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
         return self.LayerNorm(self.dropout(self.dense(x)) + h)
@@ -73,9 +73,9 @@ class Output(nn.Module):
 class Intermediate(nn.Module):
     """Linear; used 3 times."""
 
-    def __init__(self) -> None:
+    def __init__(self, hidden_size: int) -> None:
         super().__init__()
-        self.dense = nn.Linear(32, 64)
+        self.dense = nn.Linear(hidden_size, 2 * hidden_size)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.gelu(self.dense(x))
@@ -87,12 +87,12 @@ class Embeddings(nn.Module):
 
     index: Tensor
 
-    def __init__(self, *, dropout: float) -> None:
+    def __init__(self, hidden_size: int, *, dropout: float) -> None:
         super().__init__()
-        self.word_embeddings = nn.Embedding(101, 32)
-        self.token_type_embeddings = nn.Embedding(2, 32)
-        self.position_embeddings = PositionEmbeddings()
-        self.LayerNorm = nn.LayerNorm(32, eps=1e-12)
+        self.word_embeddings = nn.Embedding(101, hidden_size)
+        self.token_type_embeddings = nn.Embedding(2, hidden_size)
+        self.position_embeddings = PositionEmbeddings(hidden_size=hidden_size)
+        self.LayerNorm = nn.LayerNorm(hidden_size, eps=1e-12)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("index", torch.zeros(1, 40, dtype=torch.int64))
 
@@ -107,10 +107,10 @@ class Embeddings(nn.Module):
 class Attention(nn.Module):
     """Self and Output; used 3 times."""
 
-    def __init__(self, *, dropout: float) -> None:
+    def __init__(self, hidden_size: int, *, dropout: float) -> None:
         super().__init__()
-        self.self = Self()
-        self.output = Output(32, dropout=dropout)
+        self.self = Self(hidden_size)
+        self.output = Output(hidden_size, hidden_size, dropout=dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.output(self.self(x), x)
@@ -120,11 +120,11 @@ class Attention(nn.Module):
 class Layer(nn.Module):
     """Attention, Intermediate and Output; used 3 times."""
 
-    def __init__(self, *, dropout: float) -> None:
+    def __init__(self, hidden_size: int, *, dropout: float) -> None:
         super().__init__()
-        self.attention = Attention(dropout=dropout)
-        self.intermediate = Intermediate()
-        self.output = Output(64, dropout=dropout)
+        self.attention = Attention(hidden_size, dropout=dropout)
+        self.intermediate = Intermediate(hidden_size)
+        self.output = Output(2 * hidden_size, hidden_size, dropout=dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.attention(x)
@@ -135,9 +135,11 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
     """Layer."""
 
-    def __init__(self, *, num_layers: int, dropout: float) -> None:
+    def __init__(self, hidden_size: int, *, num_layers: int, dropout: float) -> None:
         super().__init__()
-        self.layer = nn.Sequential(*(Layer(dropout=dropout) for _ in range(num_layers)))
+        self.layer = nn.Sequential(
+            *(Layer(hidden_size, dropout=dropout) for _ in range(num_layers))
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         return self.layer(x)
@@ -147,10 +149,10 @@ class Encoder(nn.Module):
 class Block(nn.Module):
     """Embeddings and Encoder."""
 
-    def __init__(self, *, dropout: float, num_layers: int) -> None:
+    def __init__(self, hidden_size: int, *, dropout: float, num_layers: int) -> None:
         super().__init__()
-        self.embeddings = Embeddings(dropout=dropout)
-        self.encoder = Encoder(num_layers=num_layers, dropout=dropout)
+        self.embeddings = Embeddings(hidden_size, dropout=dropout)
+        self.encoder = Encoder(hidden_size, num_layers=num_layers, dropout=dropout)
 
     def forward(self, ids: Tensor) -> Tensor:
         return self.encoder(self.embeddings(ids))
@@ -161,7 +163,7 @@ class Model(nn.Module):
 
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
-        self.model = Block(dropout=config.dropout, num_layers=config.num_layers)
+        self.model = Block(config.hidden_size, dropout=config.dropout, num_layers=config.num_layers)
 
     def init_weights(self) -> None:
         """Draw every parameter afresh, as torch's layers do; running statistics begin anew."""

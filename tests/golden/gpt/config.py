@@ -18,5 +18,8 @@ class ModelConfig:
     dropout: float = 0.1
     """The dropout rate of the source."""
 
+    hidden_size: int = 24
+    """What all channels are multiples or parts of; a multiple of 3."""
+
     num_layers: int = 4
     """The members of h."""

@@ -23,14 +23,14 @@ from .config import ModelConfig
 class CausalSelfAttention(nn.Module):
     """Linear; used 4 times."""
 
-    def __init__(self) -> None:
+    def __init__(self, hidden_size: int) -> None:
         super().__init__()
-        self.split_size = 24
+        self.split_size = hidden_size
         self.size = 12
         self.num_heads = 3
-        self.head_dim = 8
-        self.c_attn = nn.Linear(24, 72)
-        self.c_proj = nn.Linear(24, 24)
+        self.head_dim = hidden_size // 3
+        self.c_attn = nn.Linear(hidden_size, 3 * hidden_size)
+        self.c_proj = nn.Linear(hidden_size, hidden_size)
 
     def forward(self, x: Tensor) -> Tensor:
         q, k, v = self.c_attn(x).split(self.split_size, dim=2)  # [batch, 12, 24]
@@ -45,10 +45,10 @@ class CausalSelfAttention(nn.Module):
 class MLP(nn.Module):
     """Linear and Dropout; used 4 times."""
 
-    def __init__(self, *, dropout: float) -> None:
+    def __init__(self, hidden_size: int, *, dropout: float) -> None:
         super().__init__()
-        self.c_fc = nn.Linear(24, 96)
-        self.c_proj = nn.Linear(96, 24)
+        self.c_fc = nn.Linear(hidden_size, 4 * hidden_size)
+        self.c_proj = nn.Linear(4 * hidden_size, hidden_size)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -60,12 +60,12 @@ class MLP(nn.Module):
 class Block(nn.Module):
     """LayerNorm, CausalSelfAttention and MLP; used 4 times."""
 
-    def __init__(self, *, dropout: float) -> None:
+    def __init__(self, hidden_size: int, *, dropout: float) -> None:
         super().__init__()
-        self.ln_1 = nn.LayerNorm(24)
-        self.attn = CausalSelfAttention()
-        self.ln_2 = nn.LayerNorm(24)
-        self.mlp = MLP(dropout=dropout)
+        self.ln_1 = nn.LayerNorm(hidden_size)
+        self.attn = CausalSelfAttention(hidden_size)
+        self.ln_2 = nn.LayerNorm(hidden_size)
+        self.mlp = MLP(hidden_size, dropout=dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.attn(self.ln_1(x))
@@ -79,11 +79,13 @@ class Model(nn.Module):
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
         self.length = 12
-        self.wte = nn.Embedding(61, 24)
-        self.wpe = nn.Embedding(20, 24)
-        self.h = nn.Sequential(*(Block(dropout=config.dropout) for _ in range(config.num_layers)))
-        self.ln_f = nn.LayerNorm(24)
-        self.lm_head = nn.Linear(24, 61, bias=False)
+        self.wte = nn.Embedding(61, config.hidden_size)
+        self.wpe = nn.Embedding(20, config.hidden_size)
+        self.h = nn.Sequential(
+            *(Block(config.hidden_size, dropout=config.dropout) for _ in range(config.num_layers))
+        )
+        self.ln_f = nn.LayerNorm(config.hidden_size)
+        self.lm_head = nn.Linear(config.hidden_size, 61, bias=False)
         self.lm_head.weight = self.wte.weight  # one tensor
 
     def init_weights(self) -> None:

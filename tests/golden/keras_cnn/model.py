@@ -51,16 +51,18 @@ class Model(nn.Module):
 
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
-        self.conv1 = ConvNormReLU(3, 8, padding=1)
-        self.blocks = nn.Sequential(Block(8), Block(8))
-        self.conv2 = ConvNormReLU(8, 16, stride=2)
-        self.conv3 = nn.Conv2d(8, 16, kernel_size=1, stride=2, bias=False)
-        self.norm1 = nn.BatchNorm2d(16, eps=0.001, momentum=0.01)
-        self.conv4 = nn.Conv2d(16, 16, kernel_size=3, padding=1, bias=False)
-        self.norm2 = nn.BatchNorm2d(16, eps=0.001, momentum=0.01)
-        self.block = Block(16)
+        self.conv1 = ConvNormReLU(3, config.width, padding=1)
+        self.blocks = nn.Sequential(Block(config.width), Block(config.width))
+        self.conv2 = ConvNormReLU(config.width, 2 * config.width, stride=2)
+        self.conv3 = nn.Conv2d(config.width, 2 * config.width, kernel_size=1, stride=2, bias=False)
+        self.norm1 = nn.BatchNorm2d(2 * config.width, eps=0.001, momentum=0.01)
+        self.conv4 = nn.Conv2d(
+            2 * config.width, 2 * config.width, kernel_size=3, padding=1, bias=False
+        )
+        self.norm2 = nn.BatchNorm2d(2 * config.width, eps=0.001, momentum=0.01)
+        self.block = Block(2 * config.width)
         self.dropout = nn.Dropout(config.dropout)
-        self.probabilities = nn.Linear(16, config.num_classes)
+        self.probabilities = nn.Linear(2 * config.width, config.num_classes)
 
     def init_weights(self) -> None:
         """Draw every parameter afresh, as Keras's layers do; running statistics begin anew."""

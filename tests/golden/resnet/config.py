@@ -22,3 +22,6 @@ class ModelConfig:
 
     num_classes: int = 10
     """The rows of the last linear layer."""
+
+    width: int = 8
+    """What all channels are multiples or parts of."""

@@ -34,14 +34,15 @@ class Layer(nn.Module):
 class Layer2(nn.Module):
     """Conv2d and BatchNorm2d."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, width: int) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(8, 16, kernel_size=3, stride=2, padding=1, bias=False)
-        self.bn1 = nn.BatchNorm2d(16)
-        self.conv2 = nn.Conv2d(16, 16, kernel_size=3, padding=1, bias=False)
-        self.bn2 = nn.BatchNorm2d(16)
+        self.conv1 = nn.Conv2d(width, 2 * width, kernel_size=3, stride=2, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(2 * width)
+        self.conv2 = nn.Conv2d(2 * width, 2 * width, kernel_size=3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(2 * width)
         self.down = nn.Sequential(
-            nn.Conv2d(8, 16, kernel_size=1, stride=2, bias=False), nn.BatchNorm2d(16)
+            nn.Conv2d(width, 2 * width, kernel_size=1, stride=2, bias=False),
+            nn.BatchNorm2d(2 * width),
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -54,12 +55,12 @@ class Model(nn.Module):
 
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
-        self.stem = nn.Conv2d(3, 8, kernel_size=3, padding=1, bias=False)
-        self.norm = nn.BatchNorm2d(8)
-        self.layer1 = nn.Sequential(Layer(8), Layer(8))
-        self.layer2 = nn.Sequential(Layer2(), Layer(16))
+        self.stem = nn.Conv2d(3, config.width, kernel_size=3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(config.width)
+        self.layer1 = nn.Sequential(Layer(config.width), Layer(config.width))
+        self.layer2 = nn.Sequential(Layer2(width=config.width), Layer(2 * config.width))
         self.drop = nn.Dropout(config.dropout)
-        self.head = nn.Linear(16, config.num_classes)
+        self.head = nn.Linear(2 * config.width, config.num_classes)
 
     def init_weights(self) -> None:
         """Draw every parameter afresh, as torch's layers do; running statistics begin anew."""

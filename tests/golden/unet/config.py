@@ -14,3 +14,6 @@ SIZES: dict[str, int] = {}
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
     """What may be changed about the model; the defaults are the source's."""
+
+    width: int = 6
+    """What all channels are multiples or parts of."""

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .config import ModelConfig
+
 
 # from DoubleConv
 class DoubleConv(nn.Module):
@@ -61,12 +63,24 @@ class Up(nn.Module):
 class Model(nn.Module):
     """DoubleConv, Down, Up and Conv2d."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
-        self.inc = DoubleConv(3, 6)
-        self.down = nn.ModuleList([Down(6, 12), Down(12, 24), Down(24, 48)])
-        self.up = nn.ModuleList([Up(48, 24), Up(24, 12), Up(12, 6)])
-        self.outc = nn.Conv2d(6, 2, kernel_size=1)
+        self.inc = DoubleConv(3, config.width)
+        self.down = nn.ModuleList(
+            [
+                Down(config.width, 2 * config.width),
+                Down(2 * config.width, 4 * config.width),
+                Down(4 * config.width, 8 * config.width),
+            ]
+        )
+        self.up = nn.ModuleList(
+            [
+                Up(8 * config.width, 4 * config.width),
+                Up(4 * config.width, 2 * config.width),
+                Up(2 * config.width, config.width),
+            ]
+        )
+        self.outc = nn.Conv2d(config.width, 2, kernel_size=1)
 
     def init_weights(self) -> None:
         """Draw every parameter afresh, as torch's layers do; running statistics begin anew."""

@@ -21,5 +21,8 @@ class ModelConfig:
     num_classes: int = 10
     """The rows of the last linear layer."""
 
+    width: int = 72
+    """What all channels are multiples or parts of."""
+
     num_layers: int = 4
     """The members of layers."""

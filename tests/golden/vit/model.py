@@ -22,14 +22,14 @@ from .config import ModelConfig
 class EncoderBlock(nn.Module):
     """LayerNorm, MultiheadAttention, Dropout and 2 more; used 4 times."""
 
-    def __init__(self, *, dropout: float) -> None:
+    def __init__(self, *, dropout: float, width: int) -> None:
         super().__init__()
         self.ln_1 = nn.LayerNorm(36)
         self.self_attention = nn.MultiheadAttention(36, 3, batch_first=True)
         self.dropout = nn.Dropout(dropout)
         self.ln_2 = nn.LayerNorm(36)
         self.mlp = nn.Sequential(
-            nn.Linear(36, 72), nn.GELU(), nn.Linear(72, 36), nn.Dropout(dropout)
+            nn.Linear(36, width), nn.GELU(), nn.Linear(width, 36), nn.Dropout(dropout)
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -46,7 +46,10 @@ class Model(nn.Module):
         super().__init__()
         self.conv_proj = nn.Conv2d(3, 36, kernel_size=4, stride=4)
         self.layers = nn.Sequential(
-            *(EncoderBlock(dropout=config.dropout) for _ in range(config.num_layers))
+            *(
+                EncoderBlock(dropout=config.dropout, width=config.width)
+                for _ in range(config.num_layers)
+            )
         )
         self.ln = nn.LayerNorm(36)
         self.head = nn.Linear(36, config.num_classes)

@@ -7,18 +7,20 @@ from pathlib import Path
 
 from safetensors.torch import load_file
 
+from .config import ModelConfig
 from .model import Model
 
-__all__ = ["Model", "load_model"]
+__all__ = ["Model", "ModelConfig", "load_model"]
 
 
-def load_model(pretrained: bool = True) -> Model:
+def load_model(pretrained: bool = True, config: ModelConfig = ModelConfig()) -> Model:
     """The model in eval mode, on the CPU.
 
     Without `pretrained` its parameters are drawn afresh; constants are loaded all the same.
+    The stored weights fit the sizes of the source alone: another `config` needs fresh ones.
     """
     here = Path(__file__).parent
-    model = Model()
+    model = Model(config)
     entries = json.loads((here / "weights.json").read_text(encoding="utf-8"))["tensors"]
     constants = [e for e in entries if e["role"] == "buffer" and not e["kind"]]
     wanted = entries if pretrained else constants

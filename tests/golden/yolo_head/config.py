@@ -17,3 +17,6 @@ SIZES: dict[str, int] = {}
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
     """What may be changed about the model; the defaults are the source's."""
+
+    width: int = 16
+    """What all channels are multiples or parts of; a multiple of 2."""

@@ -16,6 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from .config import ModelConfig
+
 
 # from ConvSiLU
 class ConvSiLU(nn.Module):
@@ -38,7 +40,7 @@ class Detect(nn.Module):
 
     project: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, *, width: int) -> None:
         super().__init__()
         self.split_size = 24
         self.split_size2 = 5
@@ -46,16 +48,34 @@ class Detect(nn.Module):
         self.size2 = 6
         self.cv2 = nn.ModuleList(
             [
-                nn.Sequential(ConvSiLU(16, 16), ConvSiLU(16, 16), nn.Conv2d(16, 24, kernel_size=1)),
-                nn.Sequential(ConvSiLU(32, 16), ConvSiLU(16, 16), nn.Conv2d(16, 24, kernel_size=1)),
-                nn.Sequential(ConvSiLU(64, 16), ConvSiLU(16, 16), nn.Conv2d(16, 24, kernel_size=1)),
+                nn.Sequential(
+                    ConvSiLU(width, width),
+                    ConvSiLU(width, width),
+                    nn.Conv2d(width, 24, kernel_size=1),
+                ),
+                nn.Sequential(
+                    ConvSiLU(2 * width, width),
+                    ConvSiLU(width, width),
+                    nn.Conv2d(width, 24, kernel_size=1),
+                ),
+                nn.Sequential(
+                    ConvSiLU(4 * width, width),
+                    ConvSiLU(width, width),
+                    nn.Conv2d(width, 24, kernel_size=1),
+                ),
             ]
         )
         self.cv3 = nn.ModuleList(
             [
-                nn.Sequential(ConvSiLU(16, 12), ConvSiLU(12, 12), nn.Conv2d(12, 5, kernel_size=1)),
-                nn.Sequential(ConvSiLU(32, 12), ConvSiLU(12, 12), nn.Conv2d(12, 5, kernel_size=1)),
-                nn.Sequential(ConvSiLU(64, 12), ConvSiLU(12, 12), nn.Conv2d(12, 5, kernel_size=1)),
+                nn.Sequential(
+                    ConvSiLU(width, 12), ConvSiLU(12, 12), nn.Conv2d(12, 5, kernel_size=1)
+                ),
+                nn.Sequential(
+                    ConvSiLU(2 * width, 12), ConvSiLU(12, 12), nn.Conv2d(12, 5, kernel_size=1)
+                ),
+                nn.Sequential(
+                    ConvSiLU(4 * width, 12), ConvSiLU(12, 12), nn.Conv2d(12, 5, kernel_size=1)
+                ),
             ]
         )
         self.register_buffer("project", torch.zeros(6))
@@ -74,13 +94,17 @@ class Detect(nn.Module):
 class Model(nn.Module):
     """ConvSiLU and Detect."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
-        self.stem = ConvSiLU(3, 8, stride=2)
+        self.stem = ConvSiLU(3, config.width // 2, stride=2)
         self.stages = nn.ModuleList(
-            [ConvSiLU(8, 16, stride=2), ConvSiLU(16, 32, stride=2), ConvSiLU(32, 64, stride=2)]
+            [
+                ConvSiLU(config.width // 2, config.width, stride=2),
+                ConvSiLU(config.width, 2 * config.width, stride=2),
+                ConvSiLU(2 * config.width, 4 * config.width, stride=2),
+            ]
         )
-        self.detect = Detect()
+        self.detect = Detect(width=config.width)
 
     def init_weights(self) -> None:
         """Draw every parameter afresh, as torch's layers do; running statistics begin anew."""

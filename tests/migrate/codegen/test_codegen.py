@@ -279,7 +279,7 @@ def test_a_transformer_reads_as_a_person_would_write_it(net: Any, agrees: Any, m
         plan = net.plan(net.softmax(net.linear(x, table), -1))
     text = model_text(plan)
     assert "return x + self.drop(self.attn(self.norm1(x)))" in text
-    assert "Layer(dropout=config.dropout) for _ in range(config.num_layers)" in text
+    assert "Layer(config.hidden_size, dropout=config.dropout) for _ in range(config.num_layers)" in text
     assert "class Attn(nn.Module)" in text and "F.scaled_dot_product_attention(" in text
     assert "self.head.weight = self.embed.weight  # one tensor" in text
     assert "return self.head(self.layers(self.embed(ids)))" in text

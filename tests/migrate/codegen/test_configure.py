@@ -19,11 +19,20 @@ from tests.golden import HERE, open_source
 TARGET = {"schema": 1, "name": "cpu", "kind": "product", "device": {"type": "cpu"}}
 TOKENS = torch.randint(0, 61, (2, 12))
 CASES: dict[str, tuple[str, dict[str, Any], torch.Tensor]] = {
-    "fewer layers of a GPT": ("gpt.py", {"num_layers": 2}, TOKENS),
-    "more layers of a ViT": ("vit.py", {"num_layers": 6, "num_classes": 3}, torch.randn(2, 3, 16, 16)),
-    "more layers of a BERT from ONNX": ("bert.onnx", {"num_layers": 5}, torch.randint(0, 101, (2, 16))),
-    "other classes of a ResNet from ONNX": ("resnet.onnx", {"num_classes": 4}, torch.randn(2, 3, 16, 16)),
-    "other classes of a Keras CNN": ("keras_cnn.keras", {"num_classes": 4}, torch.randn(2, 16, 16, 3)),
+    "a shallow and wide GPT": ("gpt.py", {"num_layers": 2, "hidden_size": 36}, TOKENS),
+    "a deep and narrow ViT": (
+        "vit.py",
+        {"num_layers": 6, "hidden_size": 24, "num_classes": 3},
+        torch.randn(2, 3, 16, 16),
+    ),
+    "a deep and wide BERT from ONNX": (
+        "bert.onnx",
+        {"num_layers": 5, "hidden_size": 64},
+        torch.randint(0, 101, (2, 16)),
+    ),
+    "a wide ResNet from ONNX": ("resnet.onnx", {"num_classes": 4, "width": 12}, torch.randn(2, 3, 16, 16)),
+    "a wide Keras CNN": ("keras_cnn.keras", {"num_classes": 4, "width": 10}, torch.randn(2, 16, 16, 3)),
+    "a narrow U-Net": ("unet.py", {"width": 4}, torch.randn(2, 3, 16, 16)),
 }
 
 
@@ -45,6 +54,9 @@ def test_another_configuration_trains_a_step(package: Any, changed: dict[str, An
     if "num_layers" in changed:
         lists = [m for m in model.modules() if isinstance(m, torch.nn.Sequential)]
         assert max(map(len, lists)) == changed["num_layers"]
+    width = changed.get("hidden_size", changed.get("width"))
+    sizes = {size for p in model.parameters() for size in p.shape}
+    assert width is None or width in sizes
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     output = model(given)
     assert output.isfinite().all()

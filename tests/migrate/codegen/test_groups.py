@@ -53,9 +53,15 @@ CASES: dict[str, tuple[Makes, list[str]]] = {
         chain,
         ["ConvScaleHardswish(3, 4)", "self.convs = nn.Sequential(", "return self.head(self.convs(x)"],
     ),
-    "residual blocks": (residual, ["self.stem = ConvNormReLU(3)", "nn.Sequential(*(Block() for _ in range(6)))"]),
+    "residual blocks": (
+        residual,
+        [
+            "self.stem = ConvNormReLU(3, width=config.width)",
+            "Block(width=config.width) for _ in range(config.num_layers)",
+        ],
+    ),
     "blocks with a gate": (gated, ["nn.Sequential(Block(3, 4), Block(4, 6), Block(6, 8))"]),
-    "branches whose nodes take turns": (woven, ["self.conv3 = Conv()", "used 3 times"]),
+    "branches whose nodes take turns": (woven, ["self.conv3 = Conv(width=config.width)", "used 3 times"]),
 }
 
 
