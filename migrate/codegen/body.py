@@ -26,6 +26,7 @@ from migrate.codegen.tree import (
     Place,
     inputs_of,
     outputs_of,
+    runtime_of,
 )
 from migrate.codegen.variables import input_names, output_names
 from migrate.graph.ir import Node, Value, size_leaves
@@ -298,9 +299,3 @@ def block_writer(
         place=block.place, items=block.items, ext=block.ext, sizes=block.sizes, results=block.results,
         sources=sources, weight=weight, roles=roles, widths=widths,
     )  # fmt: skip
-
-
-def runtime_of(items: Sequence[Item]) -> tuple[str, ...]:
-    """The modules of the runtime that the items call."""
-    targets = {item.node.op.target.partition(":")[0] for item in items if isinstance(item, FunctionCall)}
-    return tuple(sorted(t for t in targets if t.startswith("runtime.")))

@@ -48,7 +48,8 @@ def mark_widths(scopes: Scopes, widths: Widths) -> ConfigField:
     parts = {
         widths.base // gcd(size, widths.base) for value, k in widths.axes if isinstance(size := value.shape[k], int)
     }
-    step = lcm(*parts)
+    heads = {a.value for layer in scopes.layer.values() for a in layer.args if a.name == "num_heads"}
+    step = lcm(*parts, *heads)
     origin = "what all channels are multiples or parts of" + (f"; a multiple of {step}" if step > 1 else "")
     return ConfigField(name=widths.name, annotation="int", default=repr(widths.base), origin=origin)
 

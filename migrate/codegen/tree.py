@@ -6,6 +6,7 @@ function, of a layer, of another block. Knows no text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from migrate.codegen.layers import Layer
@@ -232,6 +233,12 @@ def blocks_of(block: Block) -> list[Block]:
 
     visit(block)
     return list(found.values())
+
+
+def runtime_of(items: Sequence[Item]) -> tuple[str, ...]:
+    """The modules of the runtime that the items call."""
+    targets = {item.node.op.target.partition(":")[0] for item in items if isinstance(item, FunctionCall)}
+    return tuple(sorted(t for t in targets if t.startswith("runtime.")))
 
 
 def collect_levels(place: Place, levels: dict[int, list[Place]]) -> int:

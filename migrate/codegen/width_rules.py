@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from migrate.codegen.width_axes import Axes
+from migrate.codegen.width_moves import join_moved
 from migrate.graph.ir import Node, Value, sizes_in, tensors_in
-from migrate.graph.layouts import MOVES, layout_of, moved
-from migrate.graph.sizes import Dim, SizeOf
+from migrate.graph.layouts import MOVES
+from migrate.graph.sizes import SizeOf
 
-SMALL = 4  # a number below it in an expression is no width
 _POOLS = ("pool", "resample")
 _ALIKE = frozenset({"elementwise", "activation", "random"})
 _NORMS = frozenset({"batch_norm", "frozen_batch_norm", "instance_norm", "group_norm"})
@@ -29,7 +29,7 @@ def join_node(axes: Axes, node: Node) -> None:
     elif node.op.family in _ALIKE or name == "where":
         _alike(axes, node)
     elif name in MOVES:
-        _moves(axes, node)
+        join_moved(axes, node)
     elif name in _NORMS:
         _channels(axes, node)
     elif node.op.family in _POOLS:
@@ -142,54 +142,21 @@ def _sdpa(axes: Axes, node: Node) -> None:
         axes.fix(q, -1)
 
 
-def _moves(axes: Axes, node: Node) -> None:
-    """Pieces of axes: a part of an axis grows with it, the last where it is cut; of what is joined one may grow."""
-    x, out = node.args[0], node.output
-    found = moved(layout_of(x.shape), node)
-    if found is None or _has_arithmetic(node):
-        axes.fix_all([x, out])
+def _multihead_attention(axes: Axes, node: Node) -> None:
+    """One projection of queries, keys and values, as wide as what is attended with."""
+    q, k, v, packed, bias, out = (node.args[place] for place in (0, 1, 2, 5, 9, 12))
+    result = node.outputs[0]
+    others = [value for value in tensors_in(node.args) if not any(value is one for one in (q, k, v, packed, bias, out))]
+    axes.fix_all([*(one for one in others if one.rank != 1), *node.outputs[1:]])
+    if packed is None:
+        axes.fix_all([*tensors_in(node.args), result])
         return
-    place = {piece: k for k, axis in enumerate(found.axes) for piece in axis}
-    size_of = dict[Any, tuple[Value, int]]()
-    for k, pieces in enumerate(found.root):
-        last = next((p for p in reversed(pieces) if p in place and p.size != 1), None)
-        for piece in pieces:
-            if piece is last:
-                size_of[piece] = (x, k)
-            elif piece in place and len(found.axes[place[piece]]) == 1:
-                axes.fix(out, place[piece])
-        if any(isinstance(p.size, Dim) for p in pieces) and len(pieces) > 1:
-            axes.fix(x, k)
-    for k, pieces in enumerate(found.axes):
-        free = [
-            size_of[p] for p in pieces if p in size_of and not axes.is_fixed(*size_of[p]) and isinstance(p.size, int)
-        ]
-        if len(free) == 1 and all(isinstance(p.size, int) for p in pieces):
-            axes.join(*free[0], out, k)
-        else:
-            for axis in free:
-                axes.fix(*axis)
-            axes.fix(out, k)
-    _join_equal(axes, out)
-
-
-def _has_arithmetic(node: Node) -> bool:
-    return any(not isinstance(size.expr, SizeOf) and not _is_plain(size) for size in sizes_in((node.args, node.kwargs)))
-
-
-def _is_plain(size: Dim) -> bool:
-    """Whether an expression has no number that might be a width."""
-    return not isinstance(size.expr, SizeOf) and all(not isinstance(a, int) or a < SMALL for a in size.expr.args)
-
-
-def _join_equal(axes: Axes, value: Value) -> None:
-    """Axes of one size are one, where the size is written as a number that does not tell which it is of."""
-    sizes: dict[int, int] = {}
-    for axis, size in enumerate(value.shape):
-        if isinstance(size, int) and size > 2 and size in sizes:
-            axes.join(value, sizes[size], value, axis)
-        elif isinstance(size, int):
-            sizes[size] = axis
+    wide = [(k, -1), (v, -1), (packed, 0), (packed, 1), (out, 0), (out, 1), (result, -1)]
+    wide += [(one, 0) for one in (bias, *others) if one is not None and one.rank == 1]
+    for value, axis in wide:
+        axes.join(q, -1, value, axis)
+    for axis in range(q.rank - 1):
+        axes.join(q, axis, result, axis)
 
 
 def _parts(axes: Axes, node: Node) -> None:
@@ -287,7 +254,8 @@ def _reduces(axes: Axes, node: Node) -> None:
 
 _RULES: dict[str, Callable[[Axes, Node], None]] = {
     "linear": _linear, "embedding": _embedding, "layer_norm": _layer_norm, "rms_norm": _layer_norm, "matmul": _matmul,
-    "sdpa": _sdpa, "split": _parts, "chunk": _parts, "unbind": _unbind, "cat": _cat, "expand": _expand,
+    "multihead_attention": _multihead_attention, "sdpa": _sdpa,
+    "split": _parts, "chunk": _parts, "unbind": _unbind, "cat": _cat, "expand": _expand,
     **{f"{op}{rank}d": _conv for op in ("conv", "conv_transpose") for rank in (1, 2, 3)},
     "pad": _pad, "select": _select, "getitem": _getitem,
 }  # fmt: skip

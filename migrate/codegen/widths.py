@@ -26,7 +26,7 @@ MIN_USES = 6  # axes of the model's tensors
 _AXIS_OF_ARG = {
     "in_features": ("weight", 1), "out_features": ("weight", 0), "num_features": ("running_mean", 0),
     "normalized_shape": ("weight", 0), "num_channels": ("weight", 0), "embedding_dim": ("weight", 1),
-    "num_embeddings": ("weight", 0),
+    "num_embeddings": ("weight", 0), "embed_dim": ("out_proj.weight", 0),
 }  # fmt: skip
 
 
@@ -97,10 +97,10 @@ def _unsaid(node: Node, layer: Layer | None, found: set[tuple[Value, int]]) -> I
     """The axes that change and whose size the code of a node would not say."""
     if layer is not None:
         said = {axis for arg in layer.args if (axis := axis_of(arg, layer)) is not None}
-        sizes = {value.shape[axis] for value, axis in said if (value, axis) in found}
+        sizes = _sizes({axis for axis in said if axis in found})
         for value in layer.tensors.values():
             for axis, size in enumerate(value.shape):
-                if (value, axis) in found and size not in sizes:
+                if (value, axis) in found and not any(size % one == 0 for one in sizes if isinstance(size, int)):
                     yield value, axis
         return
     numbers = set(_numbers((node.args, node.kwargs)))
@@ -154,13 +154,13 @@ def _named(base: int, found: set[tuple[Value, int]], nodes: Sequence[Node]) -> W
     """The width, and what it is called; None where it would be that of a part."""
     held = _sizes({(v, k) for v, k in found if v.weight is not None})
     tensors = {v for n in nodes for v in tensors_in((n.args, n.kwargs)) if v.weight is not None and v.is_float}
-    channels = sum(isinstance(size, int) and size >= base for v in tensors for size in v.shape[:2])
-    if base < MIN_WIDTH or len(held) < MIN_USES or 2 * len([size for size in held if size >= base]) < channels:
+    channels = sum(isinstance(size, int) and size >= MIN_WIDTH for v in tensors for size in v.shape[:2])
+    if base < MIN_WIDTH or len(held) < MIN_USES or 2 * len(held) < channels:
         return None
     literals: dict[Node, frozenset[int]] = {}
     for node in nodes:
         around = [(v, k) for v in (*tensors_in((node.args, node.kwargs)), *node.outputs) for k in range(v.rank)]
         sizes = {v.shape[k] for v, k in around if (v, k) in found}
         literals[node] = frozenset(n for n in _numbers((node.args, node.kwargs)) if n in sizes)
-    name = "hidden_size" if any(n.op.name in ("sdpa", "embedding") for n in nodes) else "width"
+    name = "hidden_size" if any(n.op.name in ("sdpa", "multihead_attention", "embedding") for n in nodes) else "width"
     return Widths(name, base, frozenset(found), literals)

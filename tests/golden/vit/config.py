@@ -21,8 +21,8 @@ class ModelConfig:
     num_classes: int = 10
     """The rows of the last linear layer."""
 
-    width: int = 72
-    """What all channels are multiples or parts of."""
+    hidden_size: int = 36
+    """What all channels are multiples or parts of; a multiple of 3."""
 
     num_layers: int = 4
     """The members of layers."""

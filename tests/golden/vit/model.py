@@ -22,14 +22,17 @@ from .config import ModelConfig
 class EncoderBlock(nn.Module):
     """LayerNorm, MultiheadAttention, Dropout and 2 more; used 4 times."""
 
-    def __init__(self, *, dropout: float, width: int) -> None:
+    def __init__(self, hidden_size: int, *, dropout: float) -> None:
         super().__init__()
-        self.ln_1 = nn.LayerNorm(36)
-        self.self_attention = nn.MultiheadAttention(36, 3, batch_first=True)
+        self.ln_1 = nn.LayerNorm(hidden_size)
+        self.self_attention = nn.MultiheadAttention(hidden_size, 3, batch_first=True)
         self.dropout = nn.Dropout(dropout)
-        self.ln_2 = nn.LayerNorm(36)
+        self.ln_2 = nn.LayerNorm(hidden_size)
         self.mlp = nn.Sequential(
-            nn.Linear(36, width), nn.GELU(), nn.Linear(width, 36), nn.Dropout(dropout)
+            nn.Linear(hidden_size, 2 * hidden_size),
+            nn.GELU(),
+            nn.Linear(2 * hidden_size, hidden_size),
+            nn.Dropout(dropout),
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -44,17 +47,17 @@ class Model(nn.Module):
 
     def __init__(self, config: ModelConfig = ModelConfig()) -> None:
         super().__init__()
-        self.conv_proj = nn.Conv2d(3, 36, kernel_size=4, stride=4)
+        self.conv_proj = nn.Conv2d(3, config.hidden_size, kernel_size=4, stride=4)
         self.layers = nn.Sequential(
             *(
-                EncoderBlock(dropout=config.dropout, width=config.width)
+                EncoderBlock(config.hidden_size, dropout=config.dropout)
                 for _ in range(config.num_layers)
             )
         )
-        self.ln = nn.LayerNorm(36)
-        self.head = nn.Linear(36, config.num_classes)
-        self.class_token = nn.Parameter(torch.empty(1, 1, 36))
-        self.pos_embedding = nn.Parameter(torch.empty(1, 17, 36))
+        self.ln = nn.LayerNorm(config.hidden_size)
+        self.head = nn.Linear(config.hidden_size, config.num_classes)
+        self.class_token = nn.Parameter(torch.empty(1, 1, config.hidden_size))
+        self.pos_embedding = nn.Parameter(torch.empty(1, 17, config.hidden_size))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
