@@ -120,9 +120,8 @@ class BodyWriter:
     def _can_wait(self, item: Item, outs: list[Value]) -> bool:
         if len(outs) != 1 or self._remaining[outs[0]] != 1 or (self.place, outs[0]) in self.sources.named:
             return False
-        if isinstance(item, FunctionCall) and item.node.op.many:
-            return False
-        return not (isinstance(item, LayerCall) and item.layer.kind == "recurrent")
+        many = isinstance(item, FunctionCall) and item.node.op.many
+        return not many and not (isinstance(item, LayerCall) and item.layer.kind == "recurrent")
 
     def _is_long(self, expr: Expr) -> bool:
         text = expr.text
