@@ -10,7 +10,7 @@ that an exporter stored as a tensor of one element. A name that occurs twice has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import isclose
@@ -112,7 +112,7 @@ class Either:
         return repr(self.options[0])
 
 
-Pattern = Tensor | Number | Rest | Part | Call | Product | Either | float | int | bool | str | tuple[int, ...] | None
+Pattern = Tensor | Number | Rest | Part | Call | Product | Either | float | int | bool | str | tuple[Any, ...] | None
 
 
 def call(op: str) -> Callable[..., Call]:
@@ -173,6 +173,10 @@ def matches(pattern: Pattern, arg: Arg, bound: Bound) -> Iterator[Bound]:
                 yield from call_matches(pattern, arg.node, bound)
         case Product(factors=factors):
             yield from _product(factors, arg, bound)
+        case tuple():
+            items: Sequence[Arg] = arg if isinstance(arg, tuple | list) else ()
+            if len(items) == len(pattern):
+                yield from _all([*zip(pattern, items, strict=True)], bound)
         case _:
             yield from _leaf(pattern, arg, bound)
 
@@ -191,8 +195,6 @@ def _leaf(pattern: Pattern, arg: Arg, bound: Bound) -> Iterator[Bound]:
             found = named.bind(name, part) if named is not None else None
         case bool() | str() | None:
             found = bound if arg is pattern or arg == pattern else None
-        case tuple():
-            found = bound if isinstance(arg, tuple | list) and tuple(arg) == pattern else None  # pyright: ignore[reportUnknownArgumentType]
         case int() | float():
             number = number_of(arg)
             found = bound if number is not None and isclose(number, pattern, rel_tol=RELATIVE) else None

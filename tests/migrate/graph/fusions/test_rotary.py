@@ -38,7 +38,7 @@ FIRES = {
 }  # fmt: skip
 DECLINES = {
     "the first half is negated": (LOW + HIGH + "%n = neg(%a)\n%t = cat((%n, %b), dim=-1)\n" + SUM, "in pairs"),
-    "neither half is negated": (LOW + HIGH + "%t = cat((%b, %a), dim=-1)\n" + SUM, "no negative"),
+    "neither half is negated": (LOW + HIGH + "%n = abs(%b)\n%t = cat((%n, %a), dim=-1)\n" + SUM, "no negative"),
     "unequal parts": ("%a, %b = split(%x, (2, 6), dim=-1)\n" + TURNED + SUM, "in pairs"),
     "along time": (
         "%a, %b = split(%x, (2, 2), dim=2)\n%n = neg(%b)\n%t = cat((%n, %a), dim=2)\n" + SUM, "another axis",
