@@ -33,6 +33,8 @@ COMPOSITE = (
 )
 # Bookkeeping of autograd and of profilers, and reads of one value: on no device a kernel that computes.
 IGNORED = frozenset({"detach", "alias", "lift_fresh", "lift", "lift_fresh_copy", "prim::device", "_assert_async.msg"})
+# Torch's words where a kernel reads the memory of a fake.
+NOT_ALLOCATED = "its data is not allocated yet"
 Args = Sequence[Any]
 Kwargs = dict[str, Any]
 # Allocations: no kernel runs and no byte is touched.
@@ -45,6 +47,10 @@ class NoKernelError(Exception):
     def __init__(self, operator: str) -> None:
         super().__init__(operator)
         self.operator = operator
+
+
+class NoMemoryError(NoKernelError):
+    """A composite kernel, none of whose operators is missing, reached for memory, which fakes have not."""
 
 
 def operator_name(func: Any) -> str:
@@ -211,14 +217,17 @@ class StepMode(TorchDispatchMode):
         """Runs an operator without a kernel as its parts; the first way that works is taken."""
         if name not in self.refused:
             ways = [(way, state) for way, state in self.ways(func, name) if way is not None]
+            ends, stands_in = name, False
             for way, state in ways:
                 try:
-                    return self.run_parts(way, name, state, args, kwargs)
+                    return self.run_parts(way, name, "composed" if stands_in else state, args, kwargs)
+                except NoMemoryError:
+                    # The device has this kernel; the decomposition only stands for what cannot be watched.
+                    stands_in = True
                 except NoKernelError as fault:
                     # Where PyTorch's own kernel ends is what the device lacks; a decomposition is only one way.
-                    if state == "composed":
-                        self.refused.setdefault(name, fault.operator)
-            self.refused.setdefault(name, name)
+                    ends = fault.operator if state == "composed" and ends == name else ends
+            self.refused[name] = ends
         missing = self.refused[name]
         if self.nested:
             # The outermost operator decides: only it can be run on fakes whatever its parts need.
@@ -251,7 +260,7 @@ class StepMode(TorchDispatchMode):
             raise
         except Exception as fault:
             del self.calls[mark:]
-            raise NoKernelError(name) from fault
+            raise (NoMemoryError if NOT_ALLOCATED in str(fault) else NoKernelError)(name) from fault
         finally:
             self.nested.pop()
         outputs = tensors_in(result)

@@ -158,5 +158,27 @@ def test_the_step_is_traced_with_recomputed_blocks_as_well(package: Callable[...
     assert 0 < audit.recompute_seconds < audit.cost.phases["forward"]
 
 
+REPEATS = """
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.norm = nn.Embedding(64, 8), nn.InstanceNorm1d(8, affine=True)
+
+    def forward(self, tokens):
+        return self.norm(self.embed(tokens).mT).mT
+"""
+
+
+def test_a_kernel_that_reads_memory_is_the_devices_own_at_every_call(package: Callable[..., Path]):
+    """InstanceNorm repeats its scale and its bias, by a kernel that fakes cannot run and every device has."""
+    trace = trace_package(package("repeats", REPEATS), "repeats", load_target("cpu"), batch=3, precision="fp32")
+    assert {row.state for row in trace.rows if row.operator == "repeat"} == {"composed"}
+    assert calls(trace, "repeat", phase="forward") == {"norm": 2}
+    assert audit_trace(trace, load_target("cpu")).trains
+
+
 def test_without_repeated_blocks_nothing_is_recomputed(traced: Traced):
     assert traced("lstm").recomputed is None

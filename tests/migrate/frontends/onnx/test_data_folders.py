@@ -7,9 +7,6 @@ import pytest
 from tests.migrate.frontends.onnx.data_folders import RIGHT, folders, recorded, run
 
 TOTAL = 140  # of onnx 1.23.2
-UNVERIFIED = [
-    "test_operator_symbolic_override"
-]  # right, but the audit says that no device has the `repeat` of InstanceNorm
 SOME = ("test_sequence_model3", "test_operator_params", "test_PReLU_1d_multiparam", "test_Conv2d", "test_GLU")
 
 
@@ -19,7 +16,7 @@ def test_the_record_holds_every_model_and_none_is_wrong() -> None:
     assert len(record) == TOTAL
     assert {row.status for row in record.values()} <= {*RIGHT, "refused"}
     unverified = [row.case for row in record.values() if row.status.startswith("trains") and row.verdict != "verified"]
-    assert unverified == UNVERIFIED
+    assert unverified == []
 
 
 def test_what_is_refused_says_why() -> None:
