@@ -271,7 +271,7 @@ def _add_input(importer: Importer, item: InputSizes, plan: Plan, symbol: str | N
     dtype = HALF.get(name) or CARRIERS.get(name, name)
     shape: list[Any] = []
     for axis, size in enumerate(item.shape):
-        if axis == 0 and len(item.shape) > 1 and baked and size == declared:
+        if axis == item.batch_axis and len(item.shape) > 1 and baked and size == declared:
             size = symbol
         sample = plan.get(size) if isinstance(size, str) else size
         shape.append((size, sample) if isinstance(sample, tuple) else sample)

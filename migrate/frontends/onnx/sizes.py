@@ -18,16 +18,23 @@ from migrate.graph.sampling import BATCH, FIXED, FREE, LARGE, SMALL, UNEVEN, Sam
 Plan = dict[str, int | Sample]
 _BATCH_NAMES = ("batch", "batch_size", "batchsize", "batch_dim", "bs", "b", "n")
 _TIME_NAMES = ("time", "t", "sequence", "sequence_length", "seq", "seq_len", "seq_length", "length", "tokens")
+_RECURRENT = ("LSTM", "GRU", "RNN")
 _SPATIAL = {3: ("length",), 4: ("height", "width"), 5: ("depth", "height", "width")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSizes:
-    """One input's shape: numbers and names of free sizes."""
+    """One input's shape: numbers and names of free sizes; `batch_axis` is where its batch is, if it has one."""
 
     name: str
     shape: tuple[int | str, ...]
     declared: tuple[int | str | None, ...]
+    batch_axis: int = 0
+
+    @property
+    def first(self) -> int | str | None:
+        """The size of its batch, None where it has no such axis."""
+        return self.shape[self.batch_axis] if self.shape else None
 
 
 def input_sizes(model: ir.Model, given: dict[str, tuple[int, ...]]) -> list[InputSizes]:
@@ -50,8 +57,19 @@ def input_sizes(model: ir.Model, given: dict[str, tuple[int, ...]]) -> list[Inpu
                 d if isinstance(d, int) else _name(d, value.name or "", axis, len(declared), names)
                 for axis, d in enumerate(declared)
             )
-        found.append(InputSizes(name=value.name or "", shape=shape, declared=declared))
+        axis = 1 if len(shape) == 3 and _is_time_first(value) else 0
+        found.append(InputSizes(name=value.name or "", shape=shape, declared=declared, batch_axis=axis))
     return found
+
+
+def _is_time_first(value: ir.Value) -> bool:
+    """Whether a recurrent layer reads it as it is, as a sequence or a state, without a batch that comes first."""
+    return any(
+        node.op_type in _RECURRENT
+        and place in (0, 5, 6)
+        and not ((layout := node.attributes.get("layout")) and layout.value)
+        for node, place in value.uses()
+    )
 
 
 def _check_given(inputs: list[ir.Value], given: dict[str, tuple[int, ...]]) -> None:
@@ -113,16 +131,17 @@ def _name(declared: int | str | None, tensor: str, axis: int, rank: int, names: 
 def batch_symbol(inputs: list[InputSizes]) -> tuple[str | None, int]:
     """The free size that is the batch, and the number that the source has for it (1 where it is free).
 
-    It is the one that is called so, on whatever axis (recurrent models have the time first), else the first axis.
-    Where no input's first axis is free and all agree in it, that axis is taken to be a batch that was fixed at export.
+    It is the one that is called so, on whatever axis (recurrent models have the time first), else the first axis, and of
+    what a recurrent layer reads with the time first, the second. Where none is free and all agree in it, that axis is taken
+    to be a batch that was fixed at export.
     """
     for item in inputs:
         if named := [size for size in item.shape if isinstance(size, str) and size.lower() in _BATCH_NAMES]:
             return named[0], 1
     for item in inputs:
-        if item.shape and isinstance(item.shape[0], str):
-            return item.shape[0], 1
-    first = [item.shape[0] for item in inputs if len(item.shape) > 1]
+        if isinstance(item.first, str):
+            return item.first, 1
+    first = [item.first for item in inputs if len(item.shape) > 1]
     if first and len(set(first)) == 1 and isinstance(first[0], int):
         return "batch", first[0]
     return None, 1
@@ -137,6 +156,8 @@ def guessed_batch(inputs: list[InputSizes]) -> list[Diagnostic]:
     if not names.isdisjoint(_BATCH_NAMES):
         return []
     for item in inputs:
+        if item.batch_axis:
+            continue
         first, second = (*item.shape[:2], 0, 0)[:2]
         if isinstance(first, str) and isinstance(second, str) and second.lower() not in _TIME_NAMES:
             return [

@@ -33,6 +33,18 @@ PLAIN: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+def refuse_gaps(auto_pad: str, reaches: Any, strides: Any, *, at_most: int) -> None:
+    """What is left between windows may exceed what is there to pad: TensorFlow then pads nothing, ONNX Runtime cuts.
+
+    Raises:
+        Unsupported: where the cut reaches the first element, so that every window moves.
+    """
+    if any(stride - reach > at_most for stride, reach in zip(strides, reaches, strict=True)):
+        raise Unsupported(
+            f"{auto_pad} padding of windows with gaps of more than {at_most}: engines differ in where they start"
+        )
+
+
 def same_pads(x: Value, kernel: tuple[int, ...], strides: Any, dilations: Any, upper: bool) -> list[Size]:
     """ONNX pads (all begins, then all ends) for auto_pad SAME, from the sizes at run time."""
     begins: list[Size] = []
@@ -40,6 +52,7 @@ def same_pads(x: Value, kernel: tuple[int, ...], strides: Any, dilations: Any, u
     for axis, k in enumerate(kernel):
         size: Any = x.shape[2 + axis]
         stride, reach = strides[axis], (k - 1) * dilations[axis] + 1
+        refuse_gaps("SAME", [reach], [stride], at_most=2)
         total: Any = reach - 1
         if stride != 1:
             out = (size + stride - 1) // stride

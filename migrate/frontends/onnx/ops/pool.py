@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from migrate.frontends.onnx.importer import OnnxBuilder
-from migrate.frontends.onnx.ops.conv import is_symmetric, live, resolve_pads, spatial_rank, torch_pads
+from migrate.frontends.onnx.ops.conv import is_symmetric, live, refuse_gaps, resolve_pads, spatial_rank, torch_pads
 from migrate.frontends.onnx.registry import Unsupported, onnx_op
 from migrate.graph import Size, Value
 from migrate.graph.sizes import numel
@@ -34,8 +34,11 @@ def pads_of(x: Value, auto_pad: str, pads: Any, kernel: Any, strides: Any, dilat
     """Padding in numbers or sizes.
 
     Raises:
-        Unsupported: SAME around dilated windows, which ONNX Runtime computes as if they were not dilated.
+        Unsupported: SAME around dilated windows, which ONNX Runtime computes as if they were not dilated; SAME around windows
+            that leave gaps of two and more.
     """
+    if auto_pad.startswith("SAME"):
+        refuse_gaps(auto_pad, kernel, strides, at_most=1)
     if auto_pad.startswith("SAME") and set(dilations) != {1}:
         raise Unsupported(f"{auto_pad} padding of dilated pooling: engines differ from the specification")
     return resolve_pads(x, len(kernel), auto_pad, pads, kernel, strides, dilations)

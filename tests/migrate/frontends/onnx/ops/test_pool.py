@@ -77,3 +77,11 @@ def test_same_padding_of_dilated_windows_is_refused(op: str) -> None:
     attributes = {"kernel_shape": [3, 3], "dilations": [2, 2], "auto_pad": "SAME_UPPER"}
     with pytest.raises(MigrateError, match="engines differ"):
         graph_of(Case(op=op, inputs=(x(2, 3, 8, 8),), attributes=attributes, opset=22))
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+def test_same_padding_of_windows_far_apart_is_refused(op: str) -> None:
+    """ONNX Runtime cuts half of the gap from the start, or stops, where TensorFlow starts at the first element."""
+    attributes = {"kernel_shape": [2, 1], "strides": [2, 3], "auto_pad": "SAME_UPPER"}
+    with pytest.raises(MigrateError, match="gaps of more than 1"):
+        graph_of(Case(op=op, inputs=(x(2, 3, 8, 8),), attributes=attributes))

@@ -12,7 +12,9 @@ import migrate
 from migrate.errors import MigrateError
 from migrate.graph import interpret
 from migrate.graph.passes import run_passes
+from tests.migrate.frontends.onnx.agreement import agree
 from tests.migrate.frontends.onnx.ops.cases import Case, check, expected, feeds_of, graph_of, model_of, x
+from tests.onnx_files import build, node
 
 T, N, F, H = 5, 3, 4, 6
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -254,3 +256,20 @@ def test_an_activation_that_no_one_knows_is_refused() -> None:
 def test_an_activation_whose_numbers_engines_choose_unlike_is_refused_without_them(name: str) -> None:
     with pytest.raises(MigrateError, match=f"{name}.*without"):
         graph_of(recurrent("RNN", activations=[name]))
+
+
+@pytest.mark.parametrize("batch", ["N", "M", 1, 4])
+@pytest.mark.parametrize(("op", "outputs"), [("LSTM", ["", "y"]), ("LSTM", ["", "", "y"]), ("GRU", ["", "y"])])
+def test_the_batch_lies_behind_the_time(op: str, outputs: list[str], batch: str | int) -> None:
+    """Of a sequence that a layer reads as it is, even where only the last state is used."""
+    weights = {"W": x(1, GATES[op] * H, F), "R": x(1, GATES[op] * H, H, seed=1)}
+    read = node(op, ["x", "W", "R"], outputs, hidden_size=H)
+    graph, _ = agree(build([read], weights, inputs=("x", (T, batch, F))))
+    assert graph.batch_axes == {"x": 1}
+
+
+def test_the_batch_comes_first_where_the_layer_says_so() -> None:
+    weights = {"W": x(1, 3 * H, F), "R": x(1, 3 * H, H, seed=1)}
+    read = node("GRU", ["x", "W", "R"], ["", "y"], hidden_size=H, layout=1)
+    graph = migrate.load(build([read], weights, inputs=("x", (4, T, F))))
+    assert graph.batch_axes == {"x": 0}
