@@ -23,6 +23,7 @@ from migrate.graph.description import Description
 from migrate.graph.sampling import BATCH, FREE, LARGE, SMALL, UNEVEN
 
 FUNCTIONS = ("batchnorm", "Tensordot", "convolution", "depthwise", "einsum", "moments", "Gelu")
+MAX_BODIES = 5_000
 SPATIAL = {3: ("length",), 4: ("height", "width"), 5: ("depth", "height", "width")}
 
 
@@ -37,6 +38,7 @@ class Importer:
     env: dict[str, Any] = field(default_factory=dict[str, Any])
     symbols: dict[str, Any] = field(default_factory=dict[str, Any])
     dead: set[str] = field(default_factory=set[str])
+    num_bodies: int = 0
 
     def run(self, nodes: Sequence[Any]) -> Graph:
         """Import the inputs, every node, and the outputs."""
@@ -99,6 +101,9 @@ class Importer:
 
     def subgraph(self, function: str, inputs: Sequence[Any]) -> list[Any]:
         """A function's body: it sees its arguments alone."""
+        self.num_bodies += 1
+        if self.num_bodies > MAX_BODIES:
+            raise Unsupported(f"branches and loops that come to more than {MAX_BODIES} bodies")
         nodes, arguments, results = self.model.flat.function(function, f"{self.builder.name}/")
         unsupported_ops([node for node in nodes if node.op != ARGUMENT and node.op not in HANDLES])
         outer, self.env = self.env, dict(zip(arguments, inputs, strict=True))

@@ -23,6 +23,7 @@ _FIELDS = {
     "float16": "half_val", "uint32": "uint32_val", "uint64": "uint64_val",
 }  # fmt: skip
 MAX_ELEMENTS = 1 << 31
+MAX_REPEATED = 1 << 26  # elements that one stored number may stand for: 256 MiB of floats
 
 
 def type_name(number: int) -> str:
@@ -62,6 +63,8 @@ def array_of(tensor: Any, where: str) -> Array:
     try:
         if tensor.tensor_content:
             return raw_array(tensor.tensor_content, dtype, shape)
+        if count > MAX_REPEATED:
+            raise ValueError(f"{count} elements, which it does not hold one by one")
         stored = np.array(getattr(tensor, _FIELDS[dtype])[:count] or [0])
         if dtype in HALF:
             stored = raw_array(stored.astype("<u2").tobytes(), dtype, stored.shape)

@@ -75,6 +75,21 @@ def test_unknown_operators_are_named_all_at_once(tmp_path: Path) -> None:
     assert "lookup table" in caught.value.diagnostics[0].why
 
 
+def test_one_number_does_not_stand_for_gigabytes(tmp_path: Path) -> None:
+    path = tmp_path / "m.pb"
+    graph = message("GraphDef")
+    graph.ParseFromString(graph_of(("Const", "c", (), {"dtype": FLOAT}), ("AddV2", "y", ("x", "c"), {})))
+    tensor = graph.node[1].attr["value"].tensor
+    tensor.dtype = FLOAT
+    tensor.float_val.append(1.0)
+    for size in (1 << 15, 1 << 15):
+        tensor.tensor_shape.dim.add(size=size)
+    path.write_bytes(graph.SerializeToString())
+    with pytest.raises(MigrateError) as caught:
+        migrate.load(path)
+    assert caught.value.diagnostics[0].code == "MIG151"
+
+
 def test_a_cycle_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "m.pb"
     path.write_bytes(graph_of(("AddV2", "a", ("x", "b"), {}), ("Relu", "b", ("a",), {}), ("Relu", "c", ("b",), {})))
