@@ -26,7 +26,8 @@ class TensorSpec:
     A string in `shape` is a free size, `high` the exclusive bound of an integer tensor. Where the model branches on an
     integer tensor, `choices` are values that lead to all branches. `mean` and `deviation` tell where the features of a float
     tensor, its last axis, lie: by default around 0, by 1. An output that is a `probability` has the rounding
-    error of numbers around 1, however small it is.
+    error of numbers around 1, however small it is. On its batch axis a tensor has one or several `rows` of each sample,
+    side by side.
     """
 
     name: str
@@ -38,11 +39,12 @@ class TensorSpec:
     mean: tuple[float, ...] = ()
     deviation: tuple[float, ...] = ()
     probability: bool = False
+    rows: int = 1
 
     def sizes(self, free: dict[str, int], batch: int) -> tuple[int, ...]:
         """The concrete shape for `batch` samples; a free size that `free` lacks raises `KeyError`."""
         concrete = [free[s] if isinstance(s, str) and i != self.batch_axis else s for i, s in enumerate(self.shape)]
-        return tuple(batch if i == self.batch_axis else int(s) for i, s in enumerate(concrete))
+        return tuple(batch * self.rows if i == self.batch_axis else int(s) for i, s in enumerate(concrete))
 
     def draw(self, free: dict[str, int], batch: int, generator: torch.Generator) -> Tensor:
         """A synthetic CPU tensor: normal, or uniform integers among `choices` or below `high` (2 for booleans)."""

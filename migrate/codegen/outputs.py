@@ -86,6 +86,7 @@ def _carried(outputs: list[Output], specs: tuple[SpecPlan, ...], loss: CarriedLo
         dtype=loss.dtype or ("int64" if of_classes else "float32"),
         high=classes if isinstance(classes, int) else None,
         batch_axis=spec.batch_axis,
+        rows=spec.rows,
     )
     given = "output" if len(outputs) == 1 else "outputs[0]"
     options = "".join(f", {name}={_option(value, given)}" for name, value in loss.options.items())
@@ -118,7 +119,7 @@ def _term(index: int, output: Output, spec: SpecPlan, kind: str, count: int) -> 
         kind = "mse"
     if kind != "cross_entropy":
         function = "F.binary_cross_entropy_with_logits" if kind == "bce" else "F.mse_loss"
-        target = SpecPlan(name=name, shape=spec.shape, dtype="float32", batch_axis=spec.batch_axis)
+        target = SpecPlan(name=name, shape=spec.shape, dtype="float32", batch_axis=spec.batch_axis, rows=spec.rows)
         text = f"{function}({given}, {{}})"
         on_logits = kind == "bce" or output.activation is None
         return LossTerm(output=index, kind=kind, text=text, target=target, on_logits=on_logits)
@@ -128,7 +129,7 @@ def _term(index: int, output: Output, spec: SpecPlan, kind: str, count: int) -> 
     batch = spec.batch_axis
     batch = batch - 1 if batch is not None and batch > axis else batch
     high = classes if isinstance(classes, int) else None
-    target = SpecPlan(name=name, shape=shape, dtype="int64", high=high, batch_axis=batch)
+    target = SpecPlan(name=name, shape=shape, dtype="int64", high=high, batch_axis=batch, rows=spec.rows)
     if axis == output.value.rank - 1 and axis > 1:
         text = f"F.cross_entropy({given}.flatten(0, -2), {{}}.flatten())"
     else:

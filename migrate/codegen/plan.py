@@ -96,6 +96,7 @@ class SpecPlan:
     dtype: str
     high: int | None = None
     batch_axis: int | None = 0
+    rows: int = 1
     choices: tuple[int, ...] = ()
     mean: tuple[float, ...] = ()
     deviation: tuple[float, ...] = ()

@@ -7,9 +7,32 @@ from migrate.codegen.feature_values import feature_values
 from migrate.codegen.names import Namespace, identifier
 from migrate.codegen.plan import SpecPlan
 from migrate.codegen.symbols import Symbols
+from migrate.errors import Exit, MigrateError, error
 from migrate.graph.final import final_activation, is_probability
 from migrate.graph.ir import Graph, Value
-from migrate.graph.sizes import Dim, at
+from migrate.graph.sizes import NUM_SAMPLES, Dim, Size, at
+
+
+def _check_rows(value: Value, name: str, batch: Size) -> None:
+    """Refuse an output that has a free number of rows for each sample: no target could be cut into samples."""
+    for axis, size in enumerate(value.shape):
+        if (
+            isinstance(size, Dim)
+            and not rows_of(size, batch)
+            and all(at(size, k) % at(batch, k) == 0 for k in range(NUM_SAMPLES))
+        ):
+            what = f"axis {axis} of the output {name} joins the batch with a free size"
+            todo = "give that size a number with --input, or let the model return them as two axes"
+            raise MigrateError([error("MIG311", what, why=f"it is {size}", todo=todo)], Exit.UNSUPPORTED)
+
+
+def rows_of(size: Size, batch: Size) -> int:
+    """How many places for each sample a size has; 0 where that is no fixed number."""
+    if isinstance(size, int):
+        return 0
+    ratios = {divmod(at(size, k), at(batch, k)) for k in range(NUM_SAMPLES)}
+    (whole, rest), *others = ratios
+    return int(whole) if not others and rest == 0 else 0
 
 
 class SpecBuilder:
@@ -32,14 +55,19 @@ class SpecBuilder:
     def outputs(self, names: list[str]) -> tuple[SpecPlan, ...]:
         """One for each output, in order."""
         space = Namespace(())
+        if self.graph.batch is not None:
+            for value, name in zip(self.graph.outputs, names, strict=True):
+                _check_rows(value, name, self.graph.batch)
         return tuple(
             self._spec(value, space.claim(identifier(name, "output")), None, False)
             for value, name in zip(self.graph.outputs, names, strict=True)
         )
 
     def _spec(self, value: Value, name: str, axis: int | None, is_input: bool) -> SpecPlan:
+        rows = 1
         if axis is None and self.graph.batch is not None:
-            axis = next((k for k, size in enumerate(value.shape) if size == self.graph.batch), None)
+            found = ((k, rows_of(size, self.graph.batch)) for k, size in enumerate(value.shape))
+            axis, rows = min(((k, n) for k, n in found if n), key=lambda one: (one[1] != 1, one[0]), default=(None, 1))
         shape: list[int | str] = []
         for at_axis, size in enumerate(value.shape):
             token = self.symbols.token(size)
@@ -58,6 +86,7 @@ class SpecBuilder:
             dtype=dtype,
             high=high,
             batch_axis=axis,
+            rows=rows,
             choices=choices,
             mean=mean,
             deviation=deviation,

@@ -110,6 +110,7 @@ def draw_inputs(plan: Plan, case: CasePlan) -> tuple[Tensor, ...]:
             dtype=s.dtype,
             high=s.high,
             batch_axis=s.batch_axis,
+            rows=s.rows,
             mean=s.mean,
             deviation=s.deviation,
         )

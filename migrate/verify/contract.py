@@ -116,6 +116,11 @@ class Spec(Protocol):
         ...
 
     @property
+    def rows(self) -> int:
+        """How many places of the batch axis belong to one sample."""
+        ...
+
+    @property
     def mean(self) -> tuple[float, ...]:
         """Around what the features of a float tensor lie; empty where around 0."""
         ...

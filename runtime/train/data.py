@@ -47,7 +47,7 @@ class SyntheticSamples:
 
     def _draw(self, spec: TensorSpec, generator: torch.Generator) -> Tensor:
         drawn = spec.draw(self.sizes, 1, generator)
-        return drawn if spec.batch_axis is None else drawn.squeeze(spec.batch_axis)
+        return drawn if spec.batch_axis is None or spec.rows > 1 else drawn.squeeze(spec.batch_axis)
 
 
 class CheckedSamples:
@@ -108,7 +108,9 @@ def _checked(value: Any, spec: TensorSpec, index: int) -> Tensor:
     tensor = value if isinstance(value, Tensor) else torch.as_tensor(value)
     if tensor.is_floating_point() != dtype.is_floating_point:
         raise PackageError(f"{spec.name} of sample {index} is {tensor.dtype}, and {spec.dtype} is needed")
-    shape = [s for axis, s in enumerate(spec.shape) if axis != spec.batch_axis]
+    shape = [spec.rows if axis == spec.batch_axis else s for axis, s in enumerate(spec.shape)]
+    if spec.batch_axis is not None and spec.rows == 1:
+        del shape[spec.batch_axis]
     fits = len(shape) == tensor.ndim and all(
         isinstance(s, str) or s == n for s, n in zip(shape, tensor.shape, strict=True)
     )

@@ -77,7 +77,8 @@ def collate(specs: Sequence[TensorSpec], samples: Sequence[Sample]) -> Batch:
         shapes = {tuple(t.shape) for t in column}
         if len(shapes) > 1:
             raise PackageError(f"{spec.name} has samples of different shapes in one batch: {sorted(shapes)}; pad them")
-        batch.append(column[0] if spec.batch_axis is None else torch.stack(column, spec.batch_axis))
+        join = torch.stack if spec.rows == 1 else torch.cat
+        batch.append(column[0] if spec.batch_axis is None else join(column, spec.batch_axis))
     return tuple(batch)
 
 
