@@ -179,7 +179,7 @@ def targets(
 
 @app.command()
 def ops(
-    frontend: Annotated[str, typer.Option("--frontend", help="onnx")] = "onnx",
+    frontend: Annotated[str, typer.Option("--frontend", help="onnx, keras or tensorflow")] = "onnx",
     target: Annotated[str | None, typer.Option("--target", help="The target's ATen operators instead.")] = None,
     json: Json = False,
 ) -> None:

@@ -48,14 +48,34 @@ def frontend_ops(frontend: str, *, json: bool) -> str:
 
 
 def _frontend_rows(frontend: str) -> list[dict[str, Any]]:
-    if frontend != "onnx":
-        what = error("MIG116", f"there is no frontend {frontend!r}", todo="the frontends are: onnx")
-        raise MigrateError([what], Exit.USAGE)
+    if frontend not in FRONTENDS:
+        todo = f"the frontends are: {', '.join(FRONTENDS)}"
+        raise MigrateError([error("MIG116", f"there is no frontend {frontend!r}", todo=todo)], Exit.USAGE)
+    return FRONTENDS[frontend]()
+
+
+def _onnx() -> list[dict[str, Any]]:
     from migrate.frontends.onnx.registry import entries
 
     return [
         {"operator": f"{e.domain}::{e.op_type}".lstrip(":"), "since": e.since, "family": e.family} for e in entries()
     ]
+
+
+def _keras() -> list[dict[str, Any]]:
+    from migrate.frontends.keras.registry import entries
+
+    return [{"operator": e.cls, "since": 1, "family": e.family} for e in entries()]
+
+
+def _tensorflow() -> list[dict[str, Any]]:
+    from migrate.frontends.tensorflow.registry import entries
+
+    return [{"operator": e.op, "since": 1, "family": e.family} for e in entries() if not e.op.startswith("_")]
+
+
+FRONTENDS = {"onnx": _onnx, "keras": _keras, "tensorflow": _tensorflow}
+"""Those whose operators are a list of their own; PyTorch's are the ops of the graph and more."""
 
 
 def _dump(value: Any) -> str:

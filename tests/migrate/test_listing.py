@@ -48,6 +48,13 @@ def test_operators_of_the_frontend() -> None:
     assert len(listing.frontend_ops("onnx", json=False).splitlines()) == len(rows)
 
 
+@pytest.mark.parametrize(("frontend", "operator"), [("keras", "Conv2D"), ("tensorflow", "FusedBatchNormV3")])
+def test_operators_of_other_frontends(frontend: str, operator: str) -> None:
+    rows = json.loads(listing.frontend_ops(frontend, json=True))
+    assert operator in {row["operator"] for row in rows}
+    assert not any(row["operator"].startswith("_") for row in rows)
+
+
 @pytest.mark.parametrize("call", [listing.targets, listing.target_ops, listing.frontend_ops])
 def test_an_unknown_name_is_refused(call) -> None:
     with pytest.raises(MigrateError) as caught:
