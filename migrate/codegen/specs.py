@@ -23,7 +23,7 @@ def _check_rows(value: Value, name: str, batch: Size) -> None:
         ):
             what = f"axis {axis} of the output {name} joins the batch with a free size"
             todo = "give that size a number with --input, or let the model return them as two axes"
-            raise MigrateError([error("MIG311", what, why=f"it is {size}", todo=todo)], Exit.UNSUPPORTED)
+            raise MigrateError([error("MIG331", what, why=f"it is {size}", todo=todo)], Exit.UNSUPPORTED)
 
 
 def rows_of(size: Size, batch: Size) -> int:

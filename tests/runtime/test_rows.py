@@ -58,5 +58,5 @@ def test_a_flat_result_is_trained_by_rows(tmp_path: Path) -> None:
 
 def test_a_free_number_of_rows_is_refused(tmp_path: Path) -> None:
     options = Options(name="m", input_shapes={"ids": (3, "T")})
-    with pytest.raises(MigrateError, match="MIG311"):
+    with pytest.raises(MigrateError, match="MIG331"):
         migrate.convert(Flat(), "cpu", tmp_path / "out", options, example_inputs=(torch.randint(0, 11, (3, 5)),))
