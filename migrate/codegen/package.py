@@ -32,6 +32,7 @@ from migrate.codegen.tree import (
     blocks_of,
     outputs_of,
 )
+from migrate.codegen.unused import make_unused
 from migrate.codegen.widths import Widths, find_widths
 from migrate.graph.ir import Graph, Node, Value, sizes_in
 
@@ -93,6 +94,7 @@ def _model(graph: Graph, outputs: list[Output], inputs: list[str]) -> tuple[_Roo
         if node in scopes.layer:
             scopes.layer[node] = replace(scopes.layer[node], role=role)
     root = TreeBuilder(scopes, hoisted).build(nodes, graph.state)
+    make_unused(root.place, graph.arguments)
     sources = find_interfaces(root, graph, scopes, nodes)
     return _Root(root, graph, outputs, sources, assign_names(root), hoisted, inputs, roles.values, widths), config
 

@@ -221,7 +221,8 @@ def _model_file(
         has_config=bool(plan.config),
         has_frozen=bool(plan.frozen),
         is_keras=plan.source.framework.startswith("Keras"),
-        has_attention=any(node.op.name == "multihead_attention" for node in walk(plan.graph.nodes)),
+        has_attention=any(node.op.name == "multihead_attention" for node in walk(plan.graph.nodes))
+        or any(plan.graph.classes[path].endswith(".MultiheadAttention") for path in plan.graph.arguments),
     )
 
 

@@ -104,8 +104,8 @@ class Graph:
 
     Where the source tells, `state` holds every tensor that the model keeps, used or not, `classes` the class of each of its
     modules by path, and `called` the paths of those that are called and not only hold others; `versions` are those of
-    modules' states that are not 1, `places` say the class with its file and line, for people. `ranges` are those of
-    free sizes by name (None: no end).
+    modules' states that are not 1, `places` say the class with its file and line, for people, `arguments` are those with which
+    torch's own class makes a module. `ranges` are those of free sizes by name (None: no end).
     """
 
     name: str = "model"
@@ -120,6 +120,7 @@ class Graph:
     called: set[tuple[str, ...]] = field(default_factory=set)
     versions: dict[tuple[str, ...], int] = field(default_factory=dict)
     places: dict[tuple[str, ...], str] = field(default_factory=dict)
+    arguments: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
     ranges: dict[str, tuple[int, int | None]] = field(default_factory=dict)
 
     @property

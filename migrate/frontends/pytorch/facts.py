@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from migrate.frontends.pytorch.constructors import arguments_of
 from migrate.frontends.pytorch.places import module_of, place_of, source_line
 from migrate.frontends.pytorch.program import ModuleFact, OutputFact, StateFact
 from migrate.frontends.pytorch.structure import output_paths
@@ -58,16 +59,11 @@ def modules_of(module: nn.Module) -> Iterator[ModuleFact]:
     """Every module, under each of its paths."""
     for path, each in module.named_modules(remove_duplicate=False):
         kind = type(each)
-        settings = {
-            name: value
-            for name, value in vars(each).items()
-            if not name.startswith("_") and name != "training" and isinstance(value, bool | int | float | str)
-        }
         version = kind._version if isinstance(kind._version, int) else 1  # anyone may call anything by that name
         yield ModuleFact(
             path=path,
             cls=f"{kind.__module__}.{kind.__qualname__}",
-            settings=settings,
+            arguments=arguments_of(each),
             version=version,
             place=place_of(kind),
         )

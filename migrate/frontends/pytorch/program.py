@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from migrate.errors import Diagnostic
@@ -32,14 +32,14 @@ class StateFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleFact:
-    """A module: its path as in `named_modules`, its qualified class name, and its numbers and flags (`p`, `eps`, ...).
+    """A module: its path as in `named_modules`, its qualified class name, and how torch's class makes it, where that is known.
 
     `version` is that of its state, which loading a state asks for; `place` is the file and line of its class, where known.
     """
 
     path: str
     cls: str
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    arguments: Mapping[str, Any] | None = None
     version: int = 1
     place: str = ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from migrate.frontends.pytorch.places import called_in
@@ -41,6 +42,7 @@ def add_state(importer: Importer) -> None:
     """Bind every parameter, buffer and constant of the program, used or not."""
     graph, program = importer.builder.graph, importer.program
     graph.classes = {_path(m.path): m.cls for m in program.modules}
+    graph.arguments = {_path(m.path): _tuples(m.arguments) for m in program.modules if m.arguments is not None}
     graph.places = {_path(m.path): _place(m) for m in program.modules}
     graph.versions = {_path(m.path): m.version for m in program.modules if _has_version(m)}
     graph.called = {path for node in program.evaluation.graph.nodes for path in called_in(node)}
@@ -60,6 +62,11 @@ def add_state(importer: Importer) -> None:
 
 def _path(path: str) -> tuple[str, ...]:
     return tuple(part for part in path.split(".") if part)
+
+
+def _tuples(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that may have been written down as JSON, which has lists only."""
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in arguments.items()}  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _place(fact: ModuleFact) -> str:
