@@ -21,6 +21,7 @@ declare("masked_fill", "torch:masked_fill", scalars=True)
 declare("gather_nd", "runtime.functional.index:gather_nd")
 declare("scatter_nd", "runtime.functional.index:scatter_nd")
 declare("reverse_sequence", "runtime.functional.index:reverse_sequence", moves=True)
+declare("count_ngrams", "runtime.functional.ngrams:count_ngrams")
 declare("argsort", "torch:argsort")
 declare("embedding_bag", "torch:embedding_bag", learns=(0,))
 for _name in (
