@@ -68,7 +68,7 @@ def test_golden_files_are_equal_bytes_each_time(converted, tmp_path):
 
 
 def test_a_wrong_epsilon_is_found_at_its_layer(converted, tmp_path):
-    edit = replace_in_model(r"(self\.bn2 = nn\.BatchNorm2d\(8)(, eps=[^,)]*)?", r"\1, eps=0.01")
+    edit = replace_in_model(r"(self\.bn2 = nn\.BatchNorm2d\([\w.]+)(, eps=[^,)]*)?", r"\1, eps=0.01")
     package, found = converted("resnet").verify(tmp_path, edit)
     assert not found.passed and found.status is Exit.PARITY
     assert found.first_difference is not None
