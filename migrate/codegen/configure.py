@@ -23,7 +23,8 @@ def configure(scopes: Scopes, outputs: list[Output]) -> tuple[ConfigField, ...]:
     rates = {a.value for layer in scopes.layer.values() for a in layer.args if a.config == "dropout"}
     fields: list[ConfigField] = []
     if len(rates) > 1:
-        _mark(scopes, lambda layer: layer.constructor.endswith("Dropout"), "p", "")
+        for arg in ("p", "dropout"):  # of a dropout, and of an attention
+            _mark(scopes, lambda layer: any(a.config == "dropout" for a in layer.args), arg, "")
     elif rates:
         origin = "the dropout rate of the source"
         fields.append(ConfigField(name="dropout", annotation="float", default=repr(float(rates.pop())), origin=origin))

@@ -92,6 +92,14 @@ def test_what_is_not_just_the_module_stays_right(make: Callable[[], nn.Module], 
     assert check(make(), (X,)).count(WHOLE) == whole
 
 
+def test_two_rates_of_dropout_stay_two() -> None:
+    source = Attending(
+        lambda m, x: nn.functional.dropout(m.attn(x, x, x)[0], 0.3, m.training), batch_first=True, dropout=0.1
+    )
+    text = check(source, (X,))
+    assert "dropout=0.1" in text and "nn.Dropout(0.3)" in text
+
+
 def test_layers_of_transformers_read_as_their_source() -> None:
     layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     text = check(nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), (X,))
