@@ -11,6 +11,7 @@ from migrate.graph.final import final_activation
 from migrate.graph.ir import Graph, Node, Value
 
 LOSSES = ("auto", "cross_entropy", "bce", "mse")
+_TODO = "what is computed of two samples belongs into the loss: let the model return what it compares"
 OF_CLASSES = ("cross_entropy", "nll_loss")  # whose target is the number of a class, axis 1 of the output
 
 
@@ -59,17 +60,24 @@ def loss_terms(outputs: list[Output], specs: tuple[SpecPlan, ...], loss: str | C
     terms: list[LossTerm] = []
     seen: set[Value] = set()
     for index, (output, spec) in enumerate(zip(outputs, specs, strict=True)):
-        if not output.value.is_float or output.value in seen or (output.value.node is None):
+        if not output.value.is_float or output.value in seen or (output.value.node is None) or _is_of_pairs(spec):
             continue
         seen.add(output.value)
         terms.append(_term(index, output, spec, loss if loss != "auto" else _auto(output), len(outputs)))
+    pairs = any(map(_is_of_pairs, specs))
     if not terms:
         raise MigrateError(
-            [error("MIG310", "no output is a floating-point tensor that a loss could use")], Exit.UNSUPPORTED
+            [error("MIG310", "no output is a floating-point tensor that a loss could use", todo=_TODO * pairs)],
+            Exit.UNSUPPORTED,
         )
     if any(term.kind != "mse" for term in terms):
         terms = [term if term.on_logits else _activating(term, outputs[term.output]) for term in terms]
     return tuple(terms)
+
+
+def _is_of_pairs(spec: SpecPlan) -> bool:
+    """Whether an output has a place for each two samples of a batch, so that no sample has a target of its own."""
+    return spec.batch_axis is not None and spec.shape.count(spec.shape[spec.batch_axis]) > 1
 
 
 def _carried(outputs: list[Output], specs: tuple[SpecPlan, ...], loss: CarriedLoss) -> LossTerm:

@@ -14,6 +14,7 @@ from migrate.options import Options
 from runtime.package import PackageError, TensorSpec
 from runtime.train.data import CheckedSamples, SyntheticSamples
 from runtime.train.order import collate
+from tests.migrate.frontends.pytorch.parity import plan_of
 
 X = TensorSpec(name="x", shape=("batch", 3))
 ROWS = TensorSpec(name="target", shape=("4*batch", 2), rows=4)
@@ -60,3 +61,23 @@ def test_a_free_number_of_rows_is_refused(tmp_path: Path) -> None:
     options = Options(name="m", input_shapes={"ids": (3, "T")})
     with pytest.raises(MigrateError, match="MIG331"):
         migrate.convert(Flat(), "cpu", tmp_path / "out", options, example_inputs=(torch.randint(0, 11, (3, 5)),))
+
+
+class Pairs(nn.Module):
+    """Two encoders and how alike their results are, each with each."""
+
+    def __init__(self, alone: bool) -> None:
+        super().__init__()
+        self.left, self.right, self.alone = nn.Linear(8, 4), nn.Linear(6, 4), alone
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor | tuple[Tensor, ...]:
+        a, b = self.left(x), self.right(y)
+        return a @ b.T if self.alone else (a @ b.T, a, b)
+
+
+def test_what_is_of_two_samples_has_no_target() -> None:
+    example = (torch.randn(3, 8), torch.randn(3, 6))
+    terms = plan_of(Pairs(alone=False), example).losses
+    assert [term.output for term in terms] == [1, 2]
+    with pytest.raises(MigrateError, match="belongs into the loss"):
+        plan_of(Pairs(alone=True), example)
