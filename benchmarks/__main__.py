@@ -1,10 +1,10 @@
 """Every benchmark: `python -m benchmarks [--quick] [SECTION ...]`.
 
 conversion: from a path to a module, beside onnx2torch and onnx2pytorch, and where migrate's time goes. deep: the same for files
-of thousands of nodes. memory: what is kept for the backward pass. commands: conversion in fresh processes, with peak memory,
-and `migrate convert`. training, compiled: training steps of the modules. pytorch: those of emitted modules beside the PyTorch
-modules that they were made from. kernels: the runtime's kernels. Prints tables, and writes benchmarks/results/SECTION-DATE.json
-and .md; `--quick` writes nothing.
+of thousands of nodes. large: peak memory of converting a file of 2.3 GB. memory: what is kept for the backward pass. commands:
+conversion in fresh processes, with peak memory, and `migrate convert`. training, compiled: training steps of the modules.
+pytorch: those of emitted modules beside the PyTorch modules that they were made from. kernels: the runtime's kernels. Prints
+tables, and writes benchmarks/results/SECTION-DATE.json and .md; `--quick` writes nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,15 @@ from benchmarks.launch import child
 from benchmarks.memory import FILES
 from benchmarks.models import CASES, TRAINED
 from benchmarks.peers import available
-from benchmarks.tables import Table, command_table, conversion_table, memory_table, stage_table, training_table
+from benchmarks.tables import (
+    Table,
+    command_table,
+    conversion_table,
+    large_table,
+    memory_table,
+    stage_table,
+    training_table,
+)
 
 RESULTS = Path(__file__).parent / "results"
 QUICK = ("nudenet", "basic_pitch", "mlp")
@@ -60,6 +68,13 @@ def deep(quick: bool) -> Section:
             say(f"deep: {kind}, {nodes} nodes")
             results.append(child("benchmarks.deep", kind, "--nodes", str(nodes), "--rounds", "1" if quick else "3"))
     return results, [stage_table(results)]
+
+
+def large(quick: bool) -> Section:
+    """Files whose weights lie beside them."""
+    say("large: a file of 2.3 GB" if not quick else "large: a small one")
+    results = [child("benchmarks.large", "--rows", "1000" if quick else "8000")]
+    return results, [large_table(results)]
 
 
 def memory(quick: bool) -> Section:
@@ -127,6 +142,7 @@ def run_kernels(quick: bool) -> None:
 SECTIONS: dict[str, Callable[[bool], Section]] = {
     "conversion": conversion,
     "deep": deep,
+    "large": large,
     "memory": memory,
     "commands": commands,
     "training": training,

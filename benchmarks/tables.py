@@ -46,6 +46,24 @@ def ratio(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
+def large_table(results: Iterable[Mapping[str, Any]]) -> Table:
+    """Peak memory by the size of a file."""
+    rows = tuple(
+        (
+            *(f"{result[key]:,.0f}" for key in ("file_mib", "largest_mib", "fixed_mib", "peak_mib")),
+            ratio(result["of_largest"]),
+            f"{result['seconds']:.0f}",
+        )
+        for result in results
+    )
+    return Table(
+        title="Conversion of large files",
+        about="MiB of the largest process; fixed: with small matrices. The ratio is what is beyond it, by the largest tensor.",
+        columns=("file", "largest tensor", "fixed", "peak", "beyond, by the largest", "s"),
+        rows=rows,
+    )
+
+
 def conversion_table(results: Iterable[Mapping[str, Any]]) -> Table:
     """From a path to a module, in process."""
     rows: list[tuple[str, ...]] = []

@@ -16,6 +16,7 @@ import numpy as np
 from migrate.codegen.plan import PackagePlan, TensorPlan
 
 MAX_SHARD_BYTES = 4 << 30
+_PART_BYTES = 16 << 20
 _DTYPES = {
     "float64": "F64", "float32": "F32", "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8", "uint8": "U8",
     "bool": "BOOL", "complex64": "C64",
@@ -26,6 +27,19 @@ def stored_array(tensor: TensorPlan) -> np.ndarray[Any, np.dtype[Any]]:
     """The tensor as it is stored: contiguous, half precision as float32."""
     array = np.asarray(tensor.weight.array())
     return np.ascontiguousarray(array, dtype=tensor.dtype).reshape(tensor.shape)
+
+
+def _parts(tensor: TensorPlan) -> Iterator[np.ndarray[Any, np.dtype[Any]]]:
+    """The tensor as it is stored, a few rows at a time: a large one that is turned around is never there twice."""
+    if not _bytes(tensor):
+        return
+    array = np.asarray(tensor.weight.array())
+    if array.ndim == 0 or array.shape[0] != tensor.shape[0]:
+        yield stored_array(tensor)
+        return
+    rows = max(1, len(array) * _PART_BYTES // _bytes(tensor))
+    for start in range(0, len(array), rows):
+        yield np.ascontiguousarray(array[start : start + rows], dtype=tensor.dtype)
 
 
 def _bytes(tensor: TensorPlan) -> int:
@@ -70,7 +84,8 @@ def _write(tensors: list[TensorPlan], path: Path) -> None:
         file.write(len(header).to_bytes(8, "little"))
         file.write(header)
         for tensor in tensors:
-            file.write(stored_array(tensor).reshape(-1).view("uint8").data if _bytes(tensor) else b"")
+            for part in _parts(tensor):
+                file.write(part.reshape(-1).view("uint8").data)
 
 
 def weights_json(plan: PackagePlan) -> str:

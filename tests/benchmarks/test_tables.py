@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.conversion import summary
 from benchmarks.stages import OTHER, Clock
-from benchmarks.tables import command_table, conversion_table, milliseconds, stage_table, training_table
+from benchmarks.tables import command_table, conversion_table, large_table, milliseconds, stage_table, training_table
 
 TIMES = {"min_s": 0.1, "median_s": 0.25}
 
@@ -99,3 +99,15 @@ def test_a_stage_counts_its_own_time_only(monkeypatch: pytest.MonkeyPatch) -> No
     assert clock.seconds["ruff"] == 100
     assert clock.seconds["render"] == 10 + 1000
     assert clock.seconds[OTHER] == 1 + 10000
+
+
+def test_large_files_are_told_beside_their_largest_tensor() -> None:
+    result = {
+        "file_mib": 2304.0,
+        "largest_mib": 256.0,
+        "fixed_mib": 345.0,
+        "peak_mib": 620.0,
+        "of_largest": 1.07,
+        "seconds": 22.0,
+    }
+    assert large_table([result]).rows == (("2,304", "256", "345", "620", "1.07", "22"),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from migrate.errors import Exit, MigrateError, error
 from migrate.frontends.onnx.invalid import invalid
 from migrate.frontends.onnx.lift import place
 from migrate.frontends.onnx.narrow import CARRIERS, HALF, MOVES, dtype_name, follow
+from migrate.frontends.onnx.reader import mapped
 from migrate.frontends.onnx.registry import Entry, Unsupported
 from migrate.frontends.onnx.scopes import maker_of, scope_of
 from migrate.frontends.onnx.sizes import InputSizes, Plan
@@ -145,7 +147,8 @@ class Importer:
         if tensor is None:
             raise Unsupported(f"initializer {name!r} has no value")
         shape = tuple(int(s) for s in tensor.shape)
-        return self.builder.source(name, tensor.numpy, dtype_name(tensor.dtype), shape)
+        read = partial(mapped, tensor) if isinstance(tensor, ir.ExternalTensor) else tensor.numpy
+        return self.builder.source(name, read, dtype_name(tensor.dtype), shape)
 
     def node(self, node: ir.Node) -> None:
         """One node: bind inputs and attributes to the handler's parameters, and call it."""

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
@@ -93,6 +94,14 @@ def digest_of(source: Path | Any, model: ir.Model) -> str:
 def _file_digest(path: Path) -> bytes:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
+
+
+def mapped(tensor: ir.ExternalTensor) -> np.ndarray[Any, np.dtype[Any]]:
+    """The content of a tensor in a file of its own, mapped for as long as the array is held: then its memory is free again."""
+    return ir.ExternalTensor(
+        tensor.location, tensor.offset, tensor.length, tensor.dtype, shape=tensor.shape, name=tensor.name or "",
+        base_dir=tensor.base_dir,
+    ).numpy()  # fmt: skip
 
 
 def inline_functions(model: ir.Model, path: Path) -> ir.Model:

@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from migrate.codegen import Settings, Source, to_module, write_package
+from migrate.codegen import Settings, Source, to_module, weights_file, write_package
 from migrate.codegen.weights_file import write_weights
 
 TARGET = {"schema": 1, "name": "cpu", "kind": "product", "device": {"type": "cpu"}}
@@ -78,6 +78,16 @@ def test_large_weights_are_sharded(net: Any, tmp_path: Path) -> None:
     for tensor in plan.tensors:
         if tensor.tied_to is None:
             np.testing.assert_array_equal(stored[tensor.key], tensor.weight.array())
+
+
+def test_weights_are_written_in_parts(net: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(net)
+    for part, name in ((weights_file._PART_BYTES, "whole"), (40, "parts")):
+        (tmp_path / name).mkdir()
+        monkeypatch.setattr(weights_file, "_PART_BYTES", part)
+        write_weights(plan, tmp_path / name)
+    stored = [(tmp_path / name / "weights.safetensors").read_bytes() for name in ("whole", "parts")]
+    assert stored[0] == stored[1]
 
 
 def test_the_package_runs_by_itself(net: Any, tmp_path: Path) -> None:
