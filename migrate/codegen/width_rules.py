@@ -42,8 +42,8 @@ def join_node(axes: Axes, node: Node) -> None:
 
 def _alike(axes: Axes, node: Node) -> None:
     """Tensors that are spread over each other, aligned at the last axis."""
-    out = node.output
-    for value in tensors_in((node.args, node.kwargs)):
+    out = node.outputs[0]
+    for value in (*tensors_in((node.args, node.kwargs)), *node.outputs[1:]):
         for back in range(1, value.rank + 1):
             if back > out.rank or (value.shape[-back] != out.shape[-back] and value.shape[-back] != 1):
                 axes.fix(value, -back)
@@ -105,13 +105,14 @@ def _channels(axes: Axes, node: Node) -> None:
 
 
 def _spatial(axes: Axes, node: Node) -> None:
-    x, out = node.args[0], node.output
-    for axis in range(out.rank):
-        if axis < 2 and x.rank == out.rank:
-            axes.join(x, axis, out, axis)
-        else:
-            axes.fix(out, axis)
-            axes.fix(x, min(axis, x.rank - 1))
+    x = node.args[0]
+    for out in node.outputs:  # with the places of what was taken, where those are asked for
+        for axis in range(out.rank):
+            if axis < 2 and x.rank == out.rank:
+                axes.join(x, axis, out, axis)
+            else:
+                axes.fix(out, axis)
+                axes.fix(x, min(axis, x.rank - 1))
 
 
 def _matmul(axes: Axes, node: Node) -> None:
