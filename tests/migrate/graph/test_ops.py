@@ -88,8 +88,17 @@ def test_declaring_a_name_twice_shows_both_places() -> None:
 
 MADE: dict[str, tuple[Any, ...]] = {
     "arange": (3,), "full": ((2,), 1.0), "eye": (2,), "size_tensor": ([1, 2],), "randn": (2,), "rand": (2,),
-    "linspace": (0, 1, 3),
+    "linspace": (0, 1, 3), "logspace": (0, 1, 3), "randint": (3, (2,)), "randperm": (4,), "tril_indices": (3, 3),
+    "triu_indices": (3, 3), **{f"{name}_window": (5,) for name in ("bartlett", "blackman", "hamming", "hann", "kaiser")},
 }  # fmt: skip
+Q, W = torch.zeros(3, 1, 2), torch.zeros(2, 2)
+ONE: dict[str, tuple[Any, ...]] = {
+    "unbind": (torch.zeros(1, 2),), "dsplit": (torch.zeros(1, 2, 3), 1), "gradient": (torch.zeros(3),),
+    "multihead_attention": (
+        Q, Q, Q, None, None, torch.zeros(6, 2), None, None, None, None, None, None, W, None, 1, 0.0, False, False, False,
+    ),
+}  # fmt: skip
+"""Arguments of which there is one result."""
 
 
 @pytest.mark.parametrize("op", [op for op in all_ops() if op.makes], ids=lambda op: op.name)
@@ -99,9 +108,8 @@ def test_what_makes_a_tensor_takes_its_device(op: Op) -> None:
 
 @pytest.mark.parametrize("op", [op for op in all_ops() if op.many], ids=lambda op: op.name)
 def test_what_returns_many_returns_a_tuple_of_one(op: Op) -> None:
-    given = () if op.name == "unbind" else (1,)
-    assert len(op.callable()(torch.zeros(1, 2), *given)) == 1
-    assert isinstance(op.callable()(torch.zeros(1, 2), *given), tuple)
+    results = op.callable()(*ONE.get(op.name, (torch.zeros(1, 2), 1)))
+    assert isinstance(results, tuple) and len(results) == 1
 
 
 @pytest.mark.parametrize("op", [op for op in all_ops() if op.family == "elementwise"], ids=lambda op: op.name)
