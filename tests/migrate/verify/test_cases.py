@@ -24,6 +24,7 @@ class Spec:
     dtype: str = "float32"
     high: int | None = None
     batch_axis: int | None = 0
+    rows: int = 1
     mean: tuple[float, ...] = ()
     deviation: tuple[float, ...] = ()
     choices: tuple[int, ...] = ()
